@@ -1,5 +1,5 @@
-// Keeps words of code in one line. Browsers break lines behind hyphens, too: of `--queue` they leave `--` in one line and
-// put `queue` into the next one.
+// Keeps words of code in one line. Browsers break lines behind hyphens, too: of `--queue` they leave `--` in one line
+// and put `queue` into the next one.
 (() => {
   // Longer words may break, so that they fit the narrowest screen.
   const longest = 30;
