@@ -186,7 +186,7 @@ final class StoreMembership: Sendable {
         guard let self else { return }
         switch event {
         case .held:
-          self.state.withLock { $0.isLeader = true }
+          self.state.withLock { $0.isLeader = !$0.isOver }
           tell(.leads)
         case .failed(let reason):
           tell(.isDeaf(reason))
