@@ -12,10 +12,15 @@ struct CommitListenerTests {
   /// `@unchecked Sendable`: `process` is written before `isOver` is signalled, and read after that.
   private final class Connecting: @unchecked Sendable {
     let hasBegun = DispatchSemaphore(value: 0)
-    let mayGoOn = DispatchSemaphore(value: 1)
+    let mayGoOn = DispatchSemaphore(value: 0)
     let isOver = DispatchSemaphore(value: 0)
     /// The process of the last session at the server.
     private(set) var process: Int64 = 0
+
+    init() {
+      // The first connection. A semaphore that ends below the value that it was made with traps.
+      mayGoOn.signal()
+    }
 
     func connect(_ address: String) throws -> any ServerConnection {
       hasBegun.signal()
