@@ -52,9 +52,11 @@ import Testing
 
   @Test(.timeLimit(.minutes(20)))
   func aPoolThatDoesNotWaitStartsOnAStoreThatNobodyHasLocked() throws {
-    let pool = try StartingPool(try ItemPool(), options: ["--store-wait", "0"])
+    let items = try ItemPool()
+    let pool = try StartingPool(items, options: ["--store-wait", "0"])
     try #require(pool.line(with: "running on") != nil)
     #expect(pool.end(SIGTERM).code == 0)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: items.queue + "/run").allSatisfy(ItemPool.mayStay))
   }
 
   @Test(.timeLimit(.minutes(20)))
