@@ -83,7 +83,8 @@ final class PoolProcess {
   func hasTakenAll() throws -> Bool {
     // A file goes from the first directory to the second.
     try ["incoming", "taken"].allSatisfy {
-      try FileManager.default.contentsOfDirectory(atPath: path($0)).isEmpty
+      // The pool's own file in `taken`, by which it knows the directory again, stays.
+      try FileManager.default.contentsOfDirectory(atPath: path($0)).allSatisfy { $0.hasPrefix(".") }
     }
   }
 
