@@ -53,7 +53,9 @@ extension JobStore {
     let ids = try coordinator.insert(
       [
         NewRows(of: entity, count: jobs.count, keepsIDs: jobs.count <= limit) { row, index in
-          for column in columns { column.value(jobs[index], now)?.set(row, at: column.place) }
+          // One copy of the job for all columns: it has many fields, and each copy counts them all.
+          let job = jobs[index]
+          for column in columns { column.value(job, now)?.set(row, at: column.place) }
         },
         NewRows(of: fileEntity, count: files.count, keepsIDs: true) { row, index in
           row.set(files[index].text, at: namePlace)
