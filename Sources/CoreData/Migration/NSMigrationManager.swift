@@ -214,6 +214,7 @@ extension StoreFile {
   /// Whether a migration adds its objects to what is there: a file that is not empty, or a store at a server.
   func exists(as type: String) throws -> Bool {
     guard url.isAtServer else {
+      // A file that cannot be looked at counts as none; making the store tells the error.
       let size = (try? FileManager.default.attributesOfItem(atPath: url.path))?[.size] as? Int
       return (size ?? 0) > 0
     }
@@ -267,7 +268,7 @@ extension StoreFile {
       try kind.destroy(at: url, options) {}
       if url.isFileURL { try FileManager.default.removeItem(at: url) }
     } catch {
-      // The caller throws the migration's error. A file that somebody else uses by now stays.
+      // The caller throws the migration's error. A file that another process uses by now stays.
     }
   }
 }
