@@ -70,7 +70,7 @@ static inline int csystem_epoll_remove(int epoll, int descriptor) {
   return csystem_epoll_control(epoll, EPOLL_CTL_DEL, descriptor, 0);
 }
 
-// Waits until something is ready or `milliseconds` are over (-1: for ever); fills at most `capacity` (64 or fewer)
+// Waits until something is ready or `milliseconds` are over (-1: without end); fills at most `capacity` (64 or fewer)
 // reports.
 static inline int csystem_epoll_wait(int epoll, struct csystem_readiness *reports, int capacity, int milliseconds) {
   struct epoll_event events[64];

@@ -206,7 +206,8 @@ public struct PoolStatus: Codable, Equatable, Sendable {
   /// ten times as long, at most for 30 seconds.
   public var jobs: [String: Int]?
   /// Seconds since the store's numbers were read, if the store did not answer within the request's deadline; nil if it
-  /// did, and where there are no numbers. They are `jobs`, `backlog`, `hosts`, the times of jobs and the size of the log.
+  /// did, and where there are no numbers. They are `jobs`, `backlog`, `hosts`, the times of jobs and the size of the
+  /// log.
   public var storeAge: Double?
   /// The pools that share a store at a server, with this one; nil for a SQLite file.
   public var hosts: [Host]?

@@ -14,8 +14,8 @@ public struct StatusRequest: Codable, Equatable, Sendable {
     /// Answer with ``PoolStatus``, which has those of the other pools that share the store under `others`, unless
     /// `local` is set. A pool asks the others first, so the answer comes a moment later than with `local`.
     ///
-    /// The store has `deadline` seconds to answer, for a person who waits: then the status has the store's last numbers,
-    /// up to a minute old, and ``PoolStatus/storeAge``. Without `deadline` it has five, and old numbers are left out.
+    /// The store has `deadline` seconds to answer, for a person who waits: then the status has the store's last
+    /// numbers, up to a minute old, and ``PoolStatus/storeAge``. Without `deadline` it has five, and old numbers are left out.
     ///
     /// ```swift
     /// import PoolClient

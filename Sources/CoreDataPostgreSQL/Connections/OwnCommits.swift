@@ -57,7 +57,8 @@ final class OwnCommits: Sendable {
   }
 
   private let state = Mutex(State())
-  /// More new transactions than this are not compared one by one: most likely one of so many is foreign.
+  /// If there are more new transactions than this, they are not compared one by one: another program has probably made
+  /// one of so many.
   private static let mostCompared: UInt64 = 10_000
 
   /// Notes a transaction of this coordinator, before it commits.

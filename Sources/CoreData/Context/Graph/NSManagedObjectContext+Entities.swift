@@ -22,8 +22,8 @@ extension NSManagedObjectContext {
   ///
   /// Does nothing for an object that is not new, and for another coordinator's store. Traps for an object of another
   /// context. A relationship cannot lead to an object of another store (the save throws 134030), so assign an object
-  /// together with those to which it refers. The assignment ends with a save, a rollback or a reset, and when the object
-  /// is deleted; undoing the deletion brings it back.
+  /// together with those to which it refers. The assignment ends with a save, a rollback or a reset, and when the
+  /// object is deleted; undoing the deletion brings it back.
   ///
   /// Configurations divide entities between stores; this method divides objects of one entity. Call it on the context's
   /// queue, before the save or `obtainPermanentIDs(for:)`. It costs nothing.

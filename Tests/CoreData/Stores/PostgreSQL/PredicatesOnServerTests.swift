@@ -209,7 +209,8 @@ struct PredicatesOnServerTests {
     #expect(count == 1)
   }
 
-  /// A limited update takes the first rows that are free and match, whoever evaluates the predicate.
+  /// A limited update takes the first rows that are free and match: where the server evaluates the predicate,
+  /// and where this process does.
   ///
   ///     another transaction         | this request, with the limit 2
   ///     ----------------------------+----------------------------------
