@@ -1,5 +1,6 @@
 import CoreData
 import Foundation
+import Synchronization
 import TestFiles
 import Testing
 import WorkerProtocol
@@ -150,6 +151,46 @@ import WorkerProtocol
     #expect(try one.tell() == false)
     #expect(try two.claim(2).jobs.count == 1)
     #expect(try one.claim(2).jobs.map(\.key) == [jobs[0].key])
+  }
+
+  /// The clock is read after the row, whatever another pool writes meanwhile. A time that was read before the row would
+  /// put pool 1's beginning back, and its place would be free too early:
+  ///
+  ///     pool 1                          pool 2
+  ///                                     reads the clock: 50
+  ///     tells a beginning at 100
+  ///                                     claims: finds it, dated 100
+  ///
+  /// At a server only, like the tests above.
+  @Test(.enabled(if: PostgreSQLServer.isInstalled))
+  func aBeginningIsNeverDatedEarlierThanItWas() throws {
+    let time = Mutex(50.0)
+    let whenRead = Mutex<(@Sendable () -> Void)?>(nil)
+    let clock: @Sendable () -> Date = {
+      let read = time.withLock { $0 }
+      whenRead.withLock { body in
+        defer { body = nil }
+        return body
+      }?()
+      return Date(timeIntervalSince1970: read)
+    }
+    let store = try TemporaryJobStore(.server)
+    try store.insert(jobs: 5)
+    let rate = JobRate(jobs: 3, period: 1000)
+    let (one, two) = (try Pool(store.openedAgain(clock: clock), rate), try Pool(store.openedAgain(clock: clock), rate))
+    let job = try #require(try one.claim(1).jobs.first)
+    whenRead.withLock {
+      $0 = {
+        time.withLock { $0 = 100 }
+        one.rate.begin([job.key])
+        do { try one.tell() } catch { Issue.record(error) }
+      }
+    }
+    #expect(try two.claim(1).jobs.count == 1)
+    let lines = try store.perform { _, context in try RateRow.lines(in: context) }
+    let begun = lines.filter { !$0.hasPrefix("held") }.compactMap { $0.split(separator: " ").first }
+    // It is dated back to the moment before the turn that tells it.
+    #expect(begun.count == 1 && begun.first.flatMap { Double($0) }.map { (90...100).contains($0) } == true)
   }
 
   /// A pool that is killed leaves places that nobody can ask about.

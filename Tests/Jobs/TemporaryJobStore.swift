@@ -25,13 +25,17 @@ struct TemporaryJobStore: Sendable {
 
   init(_ kind: JobStoreKind) throws { try self.init(at: JobStorePlace(kind)) }
 
-  private init(at place: JobStorePlace) throws {
+  private init(at place: JobStorePlace, clock: (@Sendable () -> Date)? = nil) throws {
     self.place = place
-    store = try JobStore(url: place.url, model: NoteModel.make())
+    store = try JobStore(url: place.url, model: NoteModel.make(), clock: clock)
   }
 
   /// The same store, opened a second time like by another process.
-  func openedAgain() throws -> TemporaryJobStore { try TemporaryJobStore(at: place) }
+  ///
+  /// - Parameter clock: what the other process takes for the time; nil: the true time.
+  func openedAgain(clock: (@Sendable () -> Date)? = nil) throws -> TemporaryJobStore {
+    try TemporaryJobStore(at: place, clock: clock)
+  }
 
   /// Runs the body on the queue of a new context.
   func perform<T>(_ body: (JobStore, NSManagedObjectContext) throws -> T) throws -> T {

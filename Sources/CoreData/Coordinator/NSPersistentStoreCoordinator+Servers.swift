@@ -15,6 +15,15 @@ extension NSPersistentStoreCoordinator {
     objectStores.lazy.compactMap { ($0 as? any ConnectedStore)?.serverDate }.first
   }
 
+  /// What the clock of the server that has a store shows between the call and the return; nil without a server. Costs a
+  /// round trip, and is no estimate as ``serverDate`` is: what a program did before the call is not later than this.
+  package final func readServerClock() throws -> Date? {
+    for store in objectStores {
+      if let date = try (store as? any ConnectedStore)?.readServerClock() { return date }
+    }
+    return nil
+  }
+
   /// Those of the advisory locks that a session with the server of a store holds; none without a server. A pool's
   /// identity is such a lock: if no session holds it, the pool's host or connection is gone.
   ///

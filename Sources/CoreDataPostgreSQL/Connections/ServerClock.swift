@@ -39,14 +39,18 @@ final class ServerClock: Sendable {
   private static let mostAge = 60.0
 
   /// Asks the server through one of its connections.
-  func read(_ connection: any ServerConnection) throws {
+  ///
+  /// - Returns: what the server's clock showed between the call and the return: no estimate.
+  @discardableResult
+  func read(_ connection: any ServerConnection) throws -> Date? {
     let before = Self.uptime
     let answer = try connection.execute("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")
-    guard answer.rowCount == 1 else { return }
+    guard answer.rowCount == 1 else { return nil }
     let after = Self.uptime
     // The server read its clock about half of a round trip before the answer arrived.
     let reading = Reading(time: Double(answer.integer(0, 0)) / 1_000_000, uptime: (before + after) / 2)
     state.withLock { $0 = State(reading: reading, askedAt: after) }
+    return Date(timeIntervalSince1970: reading.time)
   }
 
   /// The time now; nil if the server was never asked.

@@ -153,7 +153,10 @@ final class ServerDatabase: @unchecked Sendable {
     """
 
   /// The time by the server's clock; nil if it was never reached.
-  var serverDate: Date? { clock.date { try read { connection, _ in try clock.read(connection) } } }
+  var serverDate: Date? { clock.date { _ = try readClock() } }
+
+  /// What the server's clock shows between the call and the return.
+  func readClock() throws -> Date? { try read { connection, _ in try clock.read(connection) } }
 
   // MARK: Reading
 

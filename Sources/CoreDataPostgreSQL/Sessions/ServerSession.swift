@@ -223,6 +223,10 @@ package final class ServerLockHold: @unchecked Sendable {
 extension ServerStore {
   var serverDate: Date? { database.serverDate }
 
+  func readServerClock() throws -> Date? {
+    try CoreDataErrors.fromServer("Reading the clock of \(address.serverDescription)") { try database.readClock() }
+  }
+
   /// Which of the locks are held by any session, and so which pools live. A shared lock that is granted, and ends with
   /// its statement, shows that no session holds the lock.
   ///

@@ -82,8 +82,7 @@ extension JobStore {
       var rateTurn = try rules.rate.map { try RateTurn($0, of: query.kind, for: member, store, in: context) }
       if let rateTurn, rateTurn.room < room {
         room = rateTurn.room
-        let wait = rateTurn.wait(now: store.now.timeIntervalSince1970)
-        pause = wait.map { max(0.005, min(JobStore.longestPause, $0)) } ?? JobStore.pause
+        pause = rateTurn.wait.map { max(0.005, min(JobStore.longestPause, $0)) } ?? JobStore.pause
       }
       if room > 0 { try choose(room, store, in: context) }
       if !full.isEmpty, chosen.count < room { pause = pause ?? JobStore.pause }

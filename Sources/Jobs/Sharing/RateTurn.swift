@@ -21,10 +21,12 @@ struct RateTurn {
   private let member: Int64
   private let news: PoolRate.News
   private var shared: SharedRate
+  /// What the store's clock showed when the turn began.
+  private let now: Double
   private var claimed: [JobKey] = []
   private var places = 0
-  private var ended: Set<JobKey> = []
-  private var lost: Set<JobKey> = []
+  private let ended: Set<JobKey>
+  private let lost: Set<JobKey>
   /// Whether the row differs from what is known now.
   private(set) var hasNews = false
 
@@ -33,39 +35,42 @@ struct RateTurn {
   init(
     _ pool: PoolRate, of kind: String, for member: Int64, _ store: JobStore, in context: NSManagedObjectContext
   ) throws {
-    // In this order: a delay between the two dates beginnings later than they were, and never earlier.
-    let uptime = Clock.now
-    let now = store.now.timeIntervalSince1970
     self.pool = pool
     self.member = member
     news = pool.takeNews()
     turn = try PoolTurn.begin("rate \(kind)", in: context)
+    (ended, lost) = try Self.findEnded(news.held, of: member, store, in: context)
+    // The clock is read last: all that is dated here, and in the row, has happened by then. It is read between two
+    // looks at this machine's, so that beginnings are dated at most a round trip later than they were, and never
+    // earlier. One that is taken back is looked for where it was written, or before that.
+    let uptime = Clock.now
+    now = try store.readClock().timeIntervalSince1970
     shared = SharedRate(pool.rate, turn.text ?? "", now: now)
     for beginning in news.begun { shared.begin(1, at: now - (uptime - beginning.uptime)) }
-    for beginning in news.takenBack { shared.takeBack(from: now - (uptime - beginning)) }
-    try findEnded(store, in: context)
+    for beginning in news.takenBack { shared.takeBack(from: now - (Clock.now - beginning)) }
     if !ended.isEmpty { shared.begin(ended.count, at: now) }
     let placesLeft = news.held.count - ended.count - lost.count + news.free
     hasNews =
       !news.begun.isEmpty || !news.takenBack.isEmpty || !ended.isEmpty || shared.wasAhead
       || shared.held[member, default: 0] != placesLeft
     shared.hold(placesLeft, for: member)
-    try dateBeginnings(ofGone: store, now: now, in: context)
+    try dateBeginnings(ofGone: store, in: context)
   }
 
   /// Looks for held jobs that are no longer claimed by this pool. They have run, and the pool has not heard of their
   /// beginning yet; or they were given back or cancelled, and their places are free.
-  private mutating func findEnded(_ store: JobStore, in context: NSManagedObjectContext) throws {
-    if news.held.isEmpty { return }
-    let claimed = try keys(news.held, where: JobStore.claimed(by: member), store, in: context)
-    lost = news.held.subtracting(claimed)
-    if lost.isEmpty { return }
+  private static func findEnded(
+    _ held: Set<JobKey>, of member: Int64, _ store: JobStore, in context: NSManagedObjectContext
+  ) throws -> (ended: Set<JobKey>, lost: Set<JobKey>) {
+    if held.isEmpty { return ([], []) }
+    let lost = held.subtracting(try keys(held, where: JobStore.claimed(by: member), store, in: context))
+    if lost.isEmpty { return ([], []) }
     let states = [JobState.succeeded, .retryable, .scheduled, .dead].map { NSNumber(value: $0.rawValue) }
-    ended = try keys(lost, where: NSPredicate(format: "state IN %@", states), store, in: context)
-    lost.subtract(ended)
+    let ended = try keys(lost, where: NSPredicate(format: "state IN %@", states), store, in: context)
+    return (ended, lost.subtracting(ended))
   }
 
-  private func keys(
+  private static func keys(
     _ jobs: Set<JobKey>, where condition: NSPredicate, _ store: JobStore, in context: NSManagedObjectContext
   ) throws -> Set<JobKey> {
     let request = NSFetchRequest<NSManagedObjectID>(entityName: PoolJob.entityName)
@@ -78,23 +83,23 @@ struct RateTurn {
 
   /// It is not known which jobs of a dead pool have begun in its places, so all of the places count as begun now: for a
   /// period fewer jobs may begin than the rate allows, and never more. In a SQLite file all other pools are dead.
-  private mutating func dateBeginnings(
-    ofGone store: JobStore, now: Double, in context: NSManagedObjectContext
-  ) throws {
+  private mutating func dateBeginnings(ofGone store: JobStore, in context: NSManagedObjectContext) throws {
     let others = shared.held.keys.filter { $0 != member }
     if others.isEmpty { return }
     let living = Set(try store.members(in: context).map(\.identity))
-    for other in others.sorted() where !living.contains(other) {
-      shared.beginAll(of: other, now: now)
-      hasNews = true
-    }
+    let gone = others.filter { !living.contains($0) }
+    if gone.isEmpty { return }
+    // They may have begun jobs since the clock was read.
+    let now = try store.readClock().timeIntervalSince1970
+    for other in gone.sorted() { shared.beginAll(of: other, now: now) }
+    hasNews = true
   }
 
   /// How many places may be taken.
   var room: Int { shared.room }
 
   /// Seconds until one more may be taken; nil if jobs that have not begun have all places.
-  func wait(now: Double) -> Double? { shared.wait(now: now) }
+  var wait: Double? { shared.wait(now: now) }
 
   /// Writes the row, without saving: each of `jobs` takes a place, and `places` are taken for jobs to come.
   mutating func write(claiming jobs: [JobKey] = [], taking places: Int = 0) {
@@ -142,8 +147,7 @@ extension JobStore {
         } else {
           context.rollback()
         }
-        return TakenPlaces(
-          count: places, retryAfter: isUsedUp ? turn.wait(now: now.timeIntervalSince1970).map { max(0, $0) } : nil)
+        return TakenPlaces(count: places, retryAfter: isUsedUp ? turn.wait.map { max(0, $0) } : nil)
       }
     } catch is EndlessConflicts {
       return TakenPlaces(count: 0)

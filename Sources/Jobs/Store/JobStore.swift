@@ -130,6 +130,13 @@ public final class JobStore: Sendable {
     return isShared ? coordinator.serverDate ?? Date() : Date()
   }
 
+  /// What the clock of ``now`` shows between the call and the return. A pool knows the server's time only to half of a
+  /// round trip; this asks the server, in one round trip.
+  func readClock() throws -> Date {
+    if let clock { return clock() }
+    return isShared ? try coordinator.readServerClock() ?? Date() : Date()
+  }
+
   /// A new private-queue context on both stores.
   ///
   /// - Parameter name: what the history and messages call it.

@@ -12,6 +12,9 @@ package protocol ConnectedStore: ObjectStore {
   /// The time by the clock of the store's server; nil for a store without one, or one that was never reached.
   var serverDate: Date? { get }
 
+  /// What the clock of the store's server shows between the call and the return; nil for a store without one.
+  func readServerClock() throws -> Date?
+
   /// Those of the server's advisory locks that a session holds; none for a store without a server.
   func heldLocks(among numbers: [Int64]) throws -> Set<Int64>
 }
@@ -19,5 +22,6 @@ package protocol ConnectedStore: ObjectStore {
 extension ConnectedStore {
   package func synchronizeCommits() {}
   package var serverDate: Date? { nil }
+  package func readServerClock() -> Date? { nil }
   package func heldLocks(among numbers: [Int64]) -> Set<Int64> { [] }
 }

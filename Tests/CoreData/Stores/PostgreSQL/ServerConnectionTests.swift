@@ -331,6 +331,21 @@ struct ServerConnectionTests {
     let date = try #require(store.serverDate)
     #expect(abs(date.timeIntervalSinceNow) < 5)
   }
+
+  /// What is known without asking may be half of a round trip more or less.
+  @Test func theServersClockIsReadBetweenCallAndReturn() throws {
+    let store = ServerDatabase(try ServerAddress(PostgreSQLServer.shared.url(schema: "x"), nil), maximumReaders: 1)
+    defer { store.close() }
+    func ask() throws -> Double {
+      try store.write {
+        let sql: SQL = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
+        return Double(try $0.execute(sql).integer(0, 0)) / 1_000_000
+      }
+    }
+    let before = try ask()
+    let read = try #require(try store.readClock()).timeIntervalSince1970
+    #expect(try before <= read && read <= ask())
+  }
 }
 
 /// A Unix socket on which each connection is refused, as a server refuses it.
