@@ -52,8 +52,9 @@ protocol JobSource: AnyObject, Sendable {
   func submitPeriodic()
   /// Deletes finished jobs that are past their retention.
   func prune()
-  /// Notes in the store how the pool stands and what the last minute brought, unless that was nothing.
-  func noteHistory(_ gauges: HistoryGauges)
+  /// Notes in the store how the pool stood in the last minutes, the oldest first, and what they brought, unless that
+  /// was nothing.
+  func noteHistory(_ minutes: [HistoryGauges])
   /// Takes the named job files, or scans for all with nil; answered with `took`.
   func takeFiles(_ names: [String]?)
   /// Reads the row of a job that may be ready; answered with `ready`.

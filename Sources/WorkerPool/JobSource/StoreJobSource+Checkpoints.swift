@@ -90,12 +90,8 @@ struct WALMoment: Equatable {
     nanoseconds = OpenDirectory.nanoseconds(status.st_mtim)
   }
 
-  /// Whether a later write surely gives the file another time: the kernel's times advance in steps of milliseconds.
-  var isOld: Bool {
-    var now = timespec()
-    clock_gettime(CLOCK_REALTIME, &now)
-    return OpenDirectory.nanoseconds(now) - nanoseconds > 1_000_000_000
-  }
+  /// Whether a later write surely gives the file another time.
+  var isOld: Bool { OpenDirectory.isOld(nanoseconds) }
 }
 
 /// Who keeps the log from being copied, as the last checkpoints have found.

@@ -26,13 +26,18 @@ extension StoreJobSource {
     }
   }
 
-  func noteHistory(_ gauges: HistoryGauges) {
+  func noteHistory(_ minutes: [HistoryGauges]) {
     work(on: pruningContext) { [self] context in
       // One pool notes for all: the intervals are in the same settings.
       guard leads else { return }
       let now = store.now
       try store.retryingConflicts(in: context) {
-        if try store.noteHistory(gauges, at: now, in: context) { try context.save() }
+        var isNew = false
+        for (index, gauges) in minutes.enumerated() {
+          let end = now - Double(minutes.count - 1 - index) * JobStore.HistoryStep.minute.rawValue
+          if try store.noteHistory(gauges, at: end, in: context) { isNew = true }
+        }
+        if isNew { try context.save() }
       }
     } onFailure: { [report] error in
       report(.trouble("the pool's history lacks a minute: \(ErrorText.text(error))"))

@@ -77,7 +77,7 @@ final class PoolServer {
       core, supervisor, survivors: survivors, storeFiles: upkeep.files, problems: problems, mailbox: mailbox)
     status = StatusService(
       core, supervisor, ready: ready, survivors: survivors, checkpoints: upkeep.checkpoints, collector: collector)
-    history = HistoryKeeper(core, collector)
+    history = HistoryKeeper(core, collector, upkeep.commits)
     stalls = StallWatch(core, collector)
     workers = WorkerService(
       core, supervisor, sockets: sockets, status: status, survivors: survivors, checkpoints: upkeep.checkpoints,

@@ -89,5 +89,13 @@ final class OpenDirectory: Sendable {
     return birth > 0 ? "\(file.inode)@\(birth)" : "\(file)"
   }
 
+  /// Whether a file that had this time, and is changed now, surely gets another one: the kernel's times advance in steps
+  /// of milliseconds.
+  static func isOld(_ nanoseconds: Int64) -> Bool {
+    var now = timespec()
+    clock_gettime(CLOCK_REALTIME, &now)
+    return Self.nanoseconds(now) - nanoseconds > 1_000_000_000
+  }
+
   static func nanoseconds(_ time: timespec) -> Int64 { Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec) }
 }

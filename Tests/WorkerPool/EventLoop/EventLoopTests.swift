@@ -22,6 +22,25 @@ import WorkerProtocol
     #expect(fired == [1, 2])
   }
 
+  /// Given a timer that can wait, when another one fires, then both run in one turn; and alone it runs at the end of its
+  /// leeway.
+  @Test func aTimerWithALeewayRunsTogetherWithAnother() throws {
+    let loop = try EventLoop()
+    var fired: [String] = []
+    loop.timers.after(0.001, leeway: 3600) { fired.append("patient") }
+    let cancelled = loop.timers.after(0, leeway: 3600) { fired.append("cancelled") }
+    loop.timers.after(3600, leeway: 3600) { fired.append("early") }
+    loop.timers.cancel(cancelled)
+    loop.timers.after(0.02) { fired.append("exact") }
+    loop.turn(milliseconds: -1)
+    #expect(fired == ["exact", "patient"])
+    let start = Date()
+    loop.timers.after(0.001, leeway: 0.05) { fired.append("alone") }
+    loop.turn(milliseconds: -1)
+    #expect(fired.last == "alone")
+    #expect(Date().timeIntervalSince(start) >= 0.05)
+  }
+
   @Test func lettersOfOtherThreadsAreDeliveredInOrder() throws {
     let loop = try EventLoop()
     let mailbox = try Mailbox<Int>()

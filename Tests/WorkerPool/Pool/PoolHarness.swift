@@ -72,6 +72,7 @@ final class MemoryJobSource: JobSource {
   /// What it was asked for that comes with time.
   let asked = Collected<String>()
   let checkpoints = Collected<WALCheckpointer.Effort>()
+  let prunings = Collected<Void>()
   /// The names of the files that it was asked to take; `nil`: all.
   let takes = Collected<[String]?>()
   /// As a log that a reader keeps long.
@@ -138,8 +139,8 @@ final class MemoryJobSource: JobSource {
     report(.periodic([], next: nil, messages: []))
   }
 
-  func prune() {}
-  func noteHistory(_ gauges: HistoryGauges) { _ = gauges }
+  func prune() { prunings.add(()) }
+  func noteHistory(_ minutes: [HistoryGauges]) { _ = minutes }
   func readOverview(at ended: [JobKey], running: [JobKey], completion: @escaping @Sendable (StoreOverview) -> Void) {
     if !isSilent.load(ordering: .relaxed) { completion(overview.withLock(\.self)) }
   }

@@ -2,9 +2,14 @@ import Jobs
 import LinuxSystem
 
 /// Job files: watches the directory that they come into, has them taken, and scans everything now and then.
+///
+/// Each rescan looks at the times of the directory and of the store's log, which costs a few system calls. Only what
+/// has changed since the last scan is scanned, by threads of their own, and once a minute everything.
 final class IncomingFiles {
-  /// Seconds between two scans of the queue directory.
+  /// Seconds between two rescans.
   static let rescanInterval = 10.0
+  /// The leeway of timers that run with a rescan.
+  static let leeway = 1.2 * rescanInterval
   /// Files that come more often than that, in seconds, are a stream.
   static let streamInterval = 0.000_2
   /// Seconds for which the files of a stream are gathered, to be taken in one transaction: more while many come, since
@@ -22,9 +27,11 @@ final class IncomingFiles {
   private var lastRead = 0.0
   private var gatheringTime = IncomingFiles.gatheringTimes.lowerBound
   private var rescanTimer: TimerQueue.Token?
-  /// The store's log at the last scan, and the scans since the store was asked for jobs.
+  /// The store's log and the directory at the last rescan. Nil where the next one has to look into them.
   private var lastLog: WALMoment?
-  private var scansWithoutQuestion = 0
+  private var lastQueue: QueueMoment?
+  /// Rescans since everything was scanned, whatever the times say.
+  private var rescansSinceAll = 0
   /// Failures of the queue directory that were logged, so that each is not logged with every scan.
   private var repeated = RepeatedTrouble()
 
@@ -37,6 +44,8 @@ final class IncomingFiles {
 
   func start() {
     watchDirectory()
+    lastLog = walMoment
+    lastQueue = queueMoment
     core.source.takeFiles(nil)
     scheduleRescan(Self.rescanInterval)
   }
@@ -110,23 +119,41 @@ final class IncomingFiles {
   func rescan() {
     upkeep.files.check()
     guard !core.isStopping else { return }
-    core.source.takeFiles(nil)
+    rescansSinceAll += 1
+    let scansAll = rescansSinceAll >= Self.mostRescansWithoutAll
+    if scansAll { rescansSinceAll = 0 }
+    if mayHaveNewFiles() || scansAll { core.source.takeFiles(nil) }
     upkeep.commits.start()
-    if mayHaveNewJobs() { core.refetchJobs() }
+    if mayHaveNewJobs() || scansAll { core.refetchJobs() }
     scheduleRescan(Self.rescanInterval)
   }
 
-  /// The number of scans after which the store is asked for jobs even without a sign of a write.
-  private static let mostScansWithoutQuestion = 6
+  /// The number of rescans of which one scans everything.
+  private static let mostRescansWithoutAll = 6
+
+  /// Whether a name has come into the directory, or another directory has taken its place, since the last rescan.
+  ///
+  /// Files that a scan has postponed stay under their names: `took` has the next rescan scan them.
+  private func mayHaveNewFiles() -> Bool {
+    let queue = queueMoment
+    defer { lastQueue = queue }
+    return queue == nil || queue != lastQueue
+  }
+
+  private var queueMoment: QueueMoment? {
+    let moment = QueueMoment(QueueLayout(root: core.configuration.queue))
+    return moment?.isOld == true ? moment : nil
+  }
 
   /// Whether the store may have jobs that no event announced: an idle pool does not ask it each time.
   private func mayHaveNewJobs() -> Bool {
-    let log = core.configuration.place.isServer ? nil : WALMoment(ofStore: core.configuration.store)
+    let log = walMoment
     defer { lastLog = log }
-    scansWithoutQuestion += 1
-    if let log, log == lastLog, log.isOld, scansWithoutQuestion < Self.mostScansWithoutQuestion { return false }
-    scansWithoutQuestion = 0
-    return true
+    return log.map { $0 != lastLog || !$0.isOld } ?? true
+  }
+
+  private var walMoment: WALMoment? {
+    core.configuration.place.isServer ? nil : WALMoment(ofStore: core.configuration.store)
   }
 
   // MARK: What was taken
@@ -142,6 +169,9 @@ final class IncomingFiles {
     }
     if someWait { core.coordinator.checkDependents() }
     if count > 0 { upkeep.checkpoints.walWasWritten() }
-    if postponed > 0 { scheduleRescan(PoolCore.retryDelay) }
+    if postponed > 0 {
+      lastQueue = nil
+      scheduleRescan(PoolCore.retryDelay)
+    }
   }
 }

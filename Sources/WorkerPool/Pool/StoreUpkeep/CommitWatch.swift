@@ -21,13 +21,17 @@ final class CommitWatch {
   private var watch: FileWatch?
   private var lastCheck = 0.0
   private var pause = CommitWatch.pauses.lowerBound
-  private var newestJob: Int64 = 0
+  /// The key of the newest job that is known; 0 without any.
+  private(set) var newestJob: Int64 = 0
 
   init(_ core: PoolCore, _ ready: ReadyJobs, _ checkpoints: WALCheckpoints) {
     self.core = core
     self.ready = ready
     self.checkpoints = checkpoints
   }
+
+  /// Whether each commit of another process is noticed.
+  var isWatching: Bool { watch != nil }
 
   /// Begins to watch the log. If that fails, each rescan tries again, and finds new jobs itself.
   func start() {

@@ -4,14 +4,19 @@ import LinuxSystem
 /// The pool's care for the store: keeps its log short, deletes old jobs, notices commits of other processes, and
 /// reports when the store does not answer or its files are gone.
 final class StoreUpkeep {
-  /// Seconds between two deletions of finished jobs that are past their retention.
+  /// Seconds between two deletions of finished jobs that are past their retention, and the same while nobody writes
+  /// into the store: only time makes jobs old then.
   static let pruneInterval = 60.0
+  static let idlePruneInterval = 300.0
 
   private let core: PoolCore
   let checkpoints: WALCheckpoints
   let commits: CommitWatch
   let files: StoreFileWatch
   private var delayTimer: TimerQueue.Token?
+  /// The store's log at the last deletion, and when that was.
+  private var lastLog: WALMoment?
+  private var lastPruning = -Double.infinity
 
   init(_ core: PoolCore, _ ready: ReadyJobs) {
     self.core = core
@@ -23,8 +28,17 @@ final class StoreUpkeep {
   /// Deletes old jobs, now and from time to time.
   func prune() {
     guard !core.isStopping else { return }
-    core.source.prune()
-    core.loop.timers.after(Self.pruneInterval) { [weak self] in self?.prune() }
+    if mayHaveOldJobs() { core.source.prune() }
+    core.loop.timers.after(Self.pruneInterval, leeway: IncomingFiles.leeway) { [weak self] in self?.prune() }
+  }
+
+  /// Whether a while has passed, or somebody may have written into the store. At a server the pool does not see that.
+  private func mayHaveOldJobs() -> Bool {
+    let log = core.configuration.place.isServer ? nil : WALMoment(ofStore: core.configuration.store)
+    let now = Clock.now
+    if let log, log == lastLog, log.isOld, now - lastPruning < Self.idlePruneInterval { return false }
+    (lastLog, lastPruning) = (log, now)
+    return true
   }
 
   /// While the store has work, a timer checks whether it takes too long. Called at the end of each turn.

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Jobs
+import PoolClient
 import Testing
 
 @testable import WorkerPool
@@ -141,6 +142,56 @@ import Testing
     #expect(pool.core.ending == .storeParted)
     #expect(pool.source.takes.all == [nil], "nothing since")
     incoming.stop()
+  }
+
+  @Test func aDirectoryInWhichNothingChangesIsScannedOnceAMinute() throws {
+    for name in ["taken", "rejected"] {
+      try FileManager.default.createDirectory(
+        at: pool.directory.appendingPathComponent(name), withIntermediateDirectories: true)
+    }
+    // A change at the moment of a rescan might not show in the time: the rescans of the first second scan.
+    #expect(pool.turn { QueueMoment(QueueLayout(root: pool.directory.path))?.isOld == true })
+    incoming.rescan()
+    let scans = pool.source.takes.all.count
+    for _ in 0..<4 { incoming.rescan() }
+    #expect(pool.source.takes.all.count == scans, "nothing has changed")
+    incoming.rescan()
+    #expect(pool.source.takes.all.count == scans + 1, "the sixth looks all the same")
+    // A file that no event announces, as on a network file system
+    try Data("{}".utf8).write(to: pool.directory.appendingPathComponent("incoming/job.json"))
+    incoming.rescan()
+    #expect(pool.source.takes.all.count == scans + 2)
+    incoming.stop()
+  }
+
+  @Test func filesThatAreTooFreshAreScannedAgain() throws {
+    for name in ["taken", "rejected"] {
+      try FileManager.default.createDirectory(
+        at: pool.directory.appendingPathComponent(name), withIntermediateDirectories: true)
+    }
+    #expect(pool.turn { QueueMoment(QueueLayout(root: pool.directory.path))?.isOld == true })
+    incoming.rescan()
+    let scans = pool.source.takes.all.count
+    incoming.took(0, ready: [], someWait: false, postponed: 1, [])
+    #expect(pool.turn { pool.source.takes.all.count > scans }, "after a second")
+    incoming.stop()
+  }
+
+  @Test func aQueueDirectoryHasAnotherMomentWhenAPartIsReplacedOrANameComes() throws {
+    let layout = QueueLayout(root: pool.directory.path)
+    #expect(QueueMoment(layout) == nil, "parts are missing")
+    for path in [layout.taken, layout.rejected] {
+      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+    let first = try #require(QueueMoment(layout))
+    #expect(QueueMoment(layout) == first)
+    try FileManager.default.moveItem(atPath: layout.rejected, toPath: pool.directory.path + "/old")
+    try FileManager.default.createDirectory(atPath: layout.rejected, withIntermediateDirectories: true)
+    let second = try #require(QueueMoment(layout))
+    #expect(second != first)
+    #expect(pool.turn { second.isOld })
+    try Data("{}".utf8).write(to: URL(fileURLWithPath: layout.incoming + "/job.json"))
+    #expect(try #require(QueueMoment(layout)) != second)
   }
 
   @Test func jobsThatWereNotAllToldAreLookedFor() throws {

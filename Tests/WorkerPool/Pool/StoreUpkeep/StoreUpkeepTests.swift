@@ -74,3 +74,68 @@ import Testing
     #expect(watch.failure?.contains("was deleted or renamed while the pool had it open") == true)
   }
 }
+
+/// What an idle pool does less often.
+@Suite struct IdleUpkeepTests {
+  /// Given a store into which nobody writes, then old jobs are looked for now and then only; after a write at once.
+  @Test func oldJobsAreLookedForAfterWrites() throws {
+    let pool = try PoolParts()
+    let upkeep = StoreUpkeep(pool.core, ReadyJobs(pool.core))
+    upkeep.prune()
+    upkeep.prune()
+    #expect(pool.source.prunings.all.count == 2, "without a log nothing is known")
+    let log = pool.core.configuration.store + "-wal"
+    /// Sets the time of the log to that many seconds ago.
+    func write(_ seconds: Int) throws {
+      try Data("frames".utf8).write(to: URL(fileURLWithPath: log))
+      var time = timespec()
+      clock_gettime(CLOCK_REALTIME, &time)
+      time.tv_sec -= seconds
+      utimensat(AT_FDCWD, log, [time, time], 0)
+    }
+    try write(60)
+    for _ in 0..<3 { upkeep.prune() }
+    #expect(pool.source.prunings.all.count == 3)
+    try write(30)
+    for _ in 0..<3 { upkeep.prune() }
+    #expect(pool.source.prunings.all.count == 4)
+  }
+
+  private static func gauges(_ memory: Double) -> HistoryGauges {
+    var gauges = HistoryGauges()
+    (gauges.memory, gauges.processors) = (memory, 0.5)
+    return gauges
+  }
+
+  /// An idle minute has the gauges of the note before it, without the work that was done then.
+  private static func idle(_ memory: Double) -> HistoryGauges {
+    var gauges = gauges(memory)
+    gauges.processors = 0
+    return gauges
+  }
+
+  @Test func idleMinutesAreNotedTogether() {
+    var minutes = DeferredMinutes()
+    minutes.begin(PoolActivity())
+    var deferred = (1...DeferredMinutes.mostTogether).map { _ in minutes.defersEnd(of: PoolActivity()) }
+    #expect(deferred == [true, true, true, true, false])
+    var noted = minutes.take(Self.gauges(1))
+    #expect(noted == Array(repeating: Self.idle(1), count: 4) + [Self.gauges(1)])
+    // A job comes in the second minute after that, and ends in the third.
+    var activity = PoolActivity(newestJob: 1)
+    deferred = [PoolActivity(), activity].map { minutes.defersEnd(of: $0) }
+    #expect(deferred == [true, false])
+    noted = minutes.take(Self.gauges(2))
+    #expect(noted == [Self.idle(1), Self.gauges(2)])
+    activity.counters.done = 1
+    deferred = [activity, activity].map { minutes.defersEnd(of: $0) }
+    #expect(deferred == [false, true])
+  }
+
+  @Test func aMinuteWithAJobInHandIsNotedAtOnce() {
+    var minutes = DeferredMinutes()
+    minutes.begin(nil)
+    let deferred = [PoolActivity(), nil, PoolActivity(), PoolActivity()].map { minutes.defersEnd(of: $0) }
+    #expect(deferred == [false, false, false, true])
+  }
+}
