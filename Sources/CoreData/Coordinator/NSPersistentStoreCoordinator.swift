@@ -106,11 +106,16 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   /// stores keep the array.
   final var objectStores: [any ObjectStore] { lock.withLock { stores } }
 
-  /// This coordinator's stores among the given ones; all for nil.
+  /// This coordinator's stores among the given ones, each once, in the order in which they are named first; all for
+  /// nil.
   final func objectStores(among requestedStores: [NSPersistentStore]?) -> [any ObjectStore] {
     guard let requestedStores else { return objectStores }
     let openStores = objectStores
-    return requestedStores.compactMap { store in openStores.first { $0 === store } }
+    return requestedStores.reduce(into: []) { stores, requested in
+      guard let store = openStores.first(where: { $0 === requested }), !stores.contains(where: { $0 === store })
+      else { return }
+      stores.append(store)
+    }
   }
 
   /// The open store at a URL, also where another path or a link leads to the same file; nil if there is none. Of

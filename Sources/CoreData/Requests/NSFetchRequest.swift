@@ -104,8 +104,8 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
   /// Makes a request with the settings of another one; the types of their results may differ.
   convenience init(settingsOf other: any AnyFetchRequest) { self.init(other.settings) }
 
-  /// The stores to ask; nil asks all that hold the entity. Default: nil. Stores that are not open in the executing
-  /// context's coordinator are passed over.
+  /// The stores to ask, each once, in this order; nil asks all that hold the entity. Default: nil. Stores that are not
+  /// open in the executing context's coordinator are passed over.
   ///
   /// ```swift
   /// let request = NSFetchRequest<Book>(entityName: "Book")

@@ -39,8 +39,8 @@ public enum NSPersistentStoreRequestType: UInt, Sendable {
 ///
 /// Source: Apple's documentation of `NSPersistentStoreRequest`.
 open class NSPersistentStoreRequest: NSObject, NSCopying {
-  /// The stores to ask; nil asks all that hold the entity. Default: nil. Stores that are not open in the executing
-  /// context's coordinator are passed over.
+  /// The stores to ask, each once, in this order; nil asks all that hold the entity. Default: nil. Stores that are not
+  /// open in the executing context's coordinator are passed over.
   ///
   /// ```swift
   /// let request = NSFetchRequest<Book>(entityName: "Book")

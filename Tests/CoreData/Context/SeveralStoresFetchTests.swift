@@ -104,6 +104,21 @@ import Testing
     }
   }
 
+  @Test func aStoreThatIsNamedTwiceIsAskedOnce() throws {
+    try context.performAndWait {
+      try fill()
+      let request = request()
+      request.sortDescriptors = nil
+      request.affectedStores = [stores[1], stores[0], stores[1], stores[0]]
+      // The first store that is named is asked first.
+      let owners = try context.fetch(request).map { $0.objectID.persistentStore }
+      #expect(owners == [stores[1], stores[1], stores[0], stores[0], stores[0]])
+      try #expect(context.count(for: request) == 5)
+      let total = try dictionaries([column("total", "sum:(pages)")]) { $0.affectedStores = request.affectedStores }
+      #expect(total == [["total": 15]])
+    }
+  }
+
   @Test func orderWindowAndDistinctResultsAreOfAllStores() throws {
     try context.performAndWait {
       try fill()

@@ -94,7 +94,8 @@ import Testing
       try context.execute(insertion)
       let update = NSBatchUpdateRequest(entityName: "Book")
       update.propertiesToUpdate = ["pages": 9]
-      update.affectedStores = [second]
+      // Named twice, it is updated once.
+      update.affectedStores = [second, second]
       update.resultType = .updatedObjectsCountResultType
       try #expect((context.execute(update) as? NSBatchUpdateResult)?.result as? Int == 1)
       let books = try context.all("Book", sort: "title")
