@@ -43,8 +43,9 @@ open class UndoManager: NSObject {
     var steps: [Step] = []
     var name = ""
     var isDiscardable = false
-    /// Whether an undo makes the group: it goes onto the stack for redo, even if other groups are open.
-    var redoes = false
+    /// Whether an undo or redo makes the group: it does the opposite. That of an undo goes onto the stack for redo,
+    /// even if other groups are open.
+    var isOpposite = false
   }
 
   /// Outermost first. More than one is open only between calls of `beginUndoGrouping()`.
@@ -170,7 +171,7 @@ open class UndoManager: NSObject {
     let group = openGroups.removeLast()
     if openGroups.isEmpty { isOpenedByEvent = false }
     if !group.steps.isEmpty {
-      if group.redoes {
+      if group.isOpposite && isUndoing {
         redoStack.append(group)
       } else if let outer = openGroups.last {
         outer.steps.append(.group(group))
@@ -247,8 +248,12 @@ open class UndoManager: NSObject {
   private struct MainQueueManager: @unchecked Sendable { weak var manager: UndoManager? }
 
   /// Drops everything that could be undone or redone, open groups included, and enables registration.
+  ///
+  /// A handler may call it: the undo or redo goes on, and what is registered from then on does the opposite.
   open func removeAllActions() {
-    openGroups.removeAll()
+    // The group that a running undo or redo makes is open until that ends.
+    openGroups.removeAll { !$0.isOpposite }
+    openGroups.first?.steps.removeAll()
     isOpenedByEvent = false
     undoStack.removeAll()
     redoStack.removeAll()
@@ -348,7 +353,7 @@ open class UndoManager: NSObject {
   /// is open, goes onto `undoStack`: see `endUndoGrouping()`.
   private func reverse(_ group: Group) {
     open()
-    openGroups.last?.redoes = isUndoing
+    openGroups.last?.isOpposite = true
     openGroups.last?.name = group.name
     openGroups.last?.isDiscardable = group.isDiscardable
     group.runBackwards()

@@ -238,6 +238,41 @@ private final class Counter {
     #expect(!counter.manager.canUndo && !counter.manager.canRedo)
   }
 
+  @Test func aHandlerMayRemoveAllActions() {
+    for redoes in [false, true] {
+      // Given two changes, of which the last one is undone by two steps.
+      let counter = counter()
+      let manager = counter.manager
+      group(counter, 1)
+      group(counter, 2, 3)
+      if redoes { manager.undo() }
+      var values: [Int] = []
+      counter.observe = {
+        values.append($0)
+        if values.count == 1 { manager.removeAllActions() }
+      }
+      // When all actions are removed after the first step.
+      if redoes { manager.redo() } else { manager.undo() }
+      // Then the other one runs, too, and it alone can be taken back.
+      #expect(values == (redoes ? [2, 3] : [2, 1]))
+      #expect(manager.groupingLevel == 0 && !manager.isUndoing && !manager.isRedoing)
+      #expect(manager.undoCount == (redoes ? 1 : 0) && manager.redoCount == (redoes ? 0 : 1))
+      if redoes { manager.undo() } else { manager.redo() }
+      #expect(counter.value == 2)
+    }
+  }
+
+  @Test func aHandlerMayRemoveTheActionsOfGroupsThatAreOpen() {
+    let counter = counter()
+    let manager = counter.manager
+    manager.beginUndoGrouping()
+    counter.set(1)
+    group(counter, 2)
+    counter.observe = { _ in manager.removeAllActions() }
+    manager.undoNestedGroup()
+    #expect(counter.value == 1 && manager.groupingLevel == 0 && !manager.canUndo && !manager.canRedo)
+  }
+
   @Test func aTargetIsNotKept() {
     let manager = UndoManager()
     weak var target: Counter?
