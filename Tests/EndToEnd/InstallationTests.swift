@@ -35,6 +35,8 @@ import Testing
     #expect(try completions("run", "--st") == ["--stalled-after", "--store", "--store-wait"])
     #expect(try completions("run", "--store", "/etc/pass").contains("/etc/passwd"))
     #expect(try completions("run", "--workers", "").filter { !$0.isEmpty }.isEmpty)
+    // bash gives a word with = as several.
+    #expect(try completions("run", "--store", "=", "/etc/pass").contains("/etc/passwd"))
   }
 
   @Test(.timeLimit(.minutes(20)))
@@ -42,10 +44,13 @@ import Testing
     #expect(try completions("jobs", "--state", "de") == ["dead"])
     #expect(try completions("jobs", "--waits-for", "pa") == ["paused"])
     #expect(try completions("jobs", "--sort", "ol") == ["oldest"])
+    #expect(try completions("jobs", "--sort", "=", "ol") == ["oldest"])
+    #expect(try completions("jobs", "--sort", "=").isSuperset(of: ["newest", "oldest"]))
     // Names and jobs come from the pool of the queue directory.
     var former = ""
     try withPool { queue throws in
       #expect(try completions("jobs", "--queue", queue, "--kind", "ad") == ["add", "add-slowly"])
+      #expect(try completions("jobs", "--queue", "=", queue, "--kind", "ad") == ["add", "add-slowly"])
       #expect(try completions("resume", "--queue", queue, "ni") == ["nightly"])
       #expect(try completions("retry", "--queue", queue, "p") == ["p1"])
       former = queue
@@ -75,11 +80,13 @@ import Testing
     #expect(try completions("workerpool ").isSuperset(of: commands))
     #expect(try completions("workerpool run --st").isSuperset(of: ["--stalled-after", "--store", "--store-wait"]))
     #expect(try completions("workerpool run --store /etc/pass").contains("/etc/passwd"))
+    #expect(try completions("workerpool run --store=/etc/pass").contains("--store=/etc/passwd"))
     #expect(try completions("workerpool migrate --").contains("--dry-run"))
     #expect(try !completions("workerpool run --").contains("--dry-run"))
     #expect(try completions("workerpool jobs --state de") == ["dead"])
     try withPool { queue throws in
       #expect(try completions("workerpool jobs --queue \(queue) --kind ad") == ["add", "add-slowly"])
+      #expect(try completions("workerpool jobs --queue=\(queue) --kind ad") == ["add", "add-slowly"])
       #expect(try completions("workerpool resume --queue \(queue) ni") == ["nightly"])
       #expect(try completions("workerpool retry --queue \(queue) p").contains("p1"))
     }
@@ -114,10 +121,12 @@ import Testing
     #expect(
       options.contains("--store") && options.contains("--store-wait") && !options.contains("--dry-run"), "\(options)")
     #expect(try completions("workerpool run --store /etc/pass").contains("/etc/passwd"))
+    #expect(try completions("workerpool run --store=/etc/pass").contains("/etc/passwd"))
     #expect(try completions("workerpool jobs --state de").contains("dead"))
     try withPool { queue throws in
       let kinds = try completions("workerpool jobs --queue \(queue) --kind ad")
       #expect(kinds.contains("add-slowly"), "\(kinds)")
+      #expect(try completions("workerpool jobs --queue=\(queue) --kind ad").contains("add-slowly"))
       #expect(try completions("workerpool resume --queue \(queue) ni").contains("nightly"))
       #expect(try completions("workerpool retry --queue \(queue) p").contains("p1"))
     }
@@ -141,7 +150,7 @@ import Testing
     for shell in ["zsh", "fish"] {
       let script = try workerpool("completion", shell).output
       for command in try commands { #expect(script.contains(command), "\(command) for \(shell)") }
-      #expect(script.contains(shell == "zsh" ? "'--store[" : "-l store -r -F"), "\(shell)")
+      #expect(script.contains(shell == "zsh" ? "'--store=[" : "-l store -r -F"), "\(shell)")
     }
     #expect(try workerpool("completion", "tcsh").code == 2)
   }

@@ -59,9 +59,15 @@ enum ShellCompletion: String, CaseIterable {
     return """
       # bash completion of workerpool; made by `workerpool completion bash`
       _workerpool() {
-        local word=${COMP_WORDS[COMP_CWORD]} last=${COMP_WORDS[COMP_CWORD - 1]} options= paths= values= operands=
+        local part word last words=() options= paths= values= operands=
         local -A lists=()
         COMPREPLY=()
+        # bash gives --queue=DIR as three words.
+        for part in "${COMP_WORDS[@]:0:COMP_CWORD + 1}"; do
+          [[ $part == = ]] || words+=("$part")
+        done
+        [[ $part != = ]] || words+=("")
+        word=${words[-1]} last=${words[-2]}
         if [ "$COMP_CWORD" -eq 1 ]; then
           COMPREPLY=($(compgen -W "\(commands.map(\.name).joined(separator: " ")) --help --version" -- "$word"))
           return
@@ -83,8 +89,8 @@ enum ShellCompletion: String, CaseIterable {
       # The values come from the pool of the queue directory that the line names.
       _workerpool_values() {
         local index queue=queue line
-        for ((index = 2; index < COMP_CWORD; index++)); do
-          [[ ${COMP_WORDS[index]} == --queue ]] && queue=${COMP_WORDS[index + 1]}
+        for ((index = 2; index < ${#words[@]} - 1; index++)); do
+          [[ ${words[index]} == --queue ]] && queue=${words[index + 1]}
         done
         while IFS= read -r line; do
           [[ $line == "$word"* ]] && COMPREPLY+=("$(printf %q "$line")")
@@ -105,7 +111,9 @@ enum ShellCompletion: String, CaseIterable {
         let list = list(option).map { "{_workerpool_values \($0)}" }
         let value = option.value.map { ":\($0):\(paths.contains($0) ? "_files" : list ?? " ")" } ?? ""
         let repeating = option.isRepeating ? "*" : ""
-        return "      " + ShellWord.quoted("\(repeating)--\(option.name)[\(brackets(option.help))]\(value)")
+        // After "=" the value may come in the next word or in the same.
+        let name = option.value == nil ? option.name : option.name + "="
+        return "      " + ShellWord.quoted("\(repeating)--\(name)[\(brackets(option.help))]\(value)")
       }
       return """
             \(command.name)) _arguments \\
@@ -118,8 +126,12 @@ enum ShellCompletion: String, CaseIterable {
       # zsh completion of workerpool; made by `workerpool completion zsh`
       # The values come from the pool of the queue directory that the line names.
       _workerpool_values() {
-        local queue=queue index=$words[(I)--queue]
-        (( index )) && queue=${(Q)words[index + 1]}
+        local queue=queue index=${words[(I)--queue(|=*)]}
+        if [[ $words[index] == --queue ]]; then
+          queue=${(Q)words[index + 1]}
+        elif (( index )); then
+          queue=${(Q)words[index]#--queue=}
+        fi
         compadd -- ${(f)"$(workerpool completion values $1 --queue $queue 2>/dev/null)"}
       }
       _workerpool() {
@@ -154,10 +166,12 @@ enum ShellCompletion: String, CaseIterable {
       "# fish completion of workerpool; made by `workerpool completion fish`", "complete -c workerpool -f",
       "# The values come from the pool of the queue directory that the line names.",
       "function __workerpool_values",
-      "  set -l words (commandline -opc)",
       "  set -l queue queue",
-      "  if set -l index (contains -i -- --queue $words)",
-      "    set queue $words[(math $index + 1)]",
+      "  set -l last",
+      "  for word in (commandline -opc)",
+      "    test \"$last\" = --queue; and set queue $word",
+      "    string match -q -- '--queue=*' $word; and set queue (string replace -- --queue= '' $word)",
+      "    set last $word",
       "  end",
       "  workerpool completion values $argv[1] --queue $queue 2>/dev/null",
       "end",
