@@ -136,7 +136,8 @@ import Testing
   private static let zshScript = #"""
     zmodload zsh/zpty
     zpty shell zsh -f -i
-    zpty -w shell "PS1='line>'; path=($3 \$path); fpath=($1 \$fpath); autoload -Uz compinit; compinit -u -D; stty columns 150 rows 200"
+    zpty -w shell "PS1='line>'; path=($3 \$path); fpath=($1 \$fpath)"
+    zpty -w shell "autoload -Uz compinit; compinit -u -D; stty columns 150 rows 200"
     zpty -w shell "setopt auto_list no_list_ambiguous no_auto_menu no_beep; LISTMAX=1000; print READ''Y"
     # Before it shows the prompt, the shell does not take single keys.
     zpty -r shell all '*READY*line>*'
