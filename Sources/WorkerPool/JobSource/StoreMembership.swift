@@ -51,7 +51,10 @@ final class StoreMembership: Sendable {
     var report: (@Sendable (Event) -> Void)?
     /// Events that came before there was a listener.
     var early: [Event] = []
-    var neighbour: (identity: Int64, hold: ServerLockHold)?
+    /// The next pool in the ring, and the wait for its lock.
+    var neighbour: (identity: Int64, wait: Int, hold: ServerLockHold)?
+    /// The number of the last wait. A pool may become the neighbour again, with another wait for its lock.
+    var lastWait = 0
     var leadership: ServerLockHold?
     var isLeader = false
     var gone: [Int64] = []
@@ -153,27 +156,30 @@ final class StoreMembership: Sendable {
     guard let next else { return }
     state.withLock { state in
       guard !state.isOver, state.neighbour == nil, let session = state.session else { return }
+      state.lastWait += 1
+      let wait = state.lastWait
       let hold = session.wait(for: next) { [weak self] event in
         guard let self else { return }
         switch event {
         case .held(let afterWaiting) where afterWaiting || next == dead: tell(.isGone(next))
-        case .held: again(after: Self.timeToComeBack) { $0.tellGone(next) }
+        case .held: again(after: Self.timeToComeBack) { $0.tellGone(next, after: wait) }
         case .failed(let reason):
           tell(.isDeaf(reason))
-          again { $0.forget(neighbour: next) }
+          again { $0.forget(wait) }
         }
       }
-      state.neighbour = (next, hold)
+      state.neighbour = (next, wait, hold)
     }
   }
 
   /// The pool has not come back.
-  private func tellGone(_ identity: Int64) {
-    if state.withLock({ $0.neighbour?.identity == identity }) { tell(.isGone(identity)) }
+  private func tellGone(_ identity: Int64, after wait: Int) {
+    if state.withLock({ $0.neighbour?.wait == wait }) { tell(.isGone(identity)) }
   }
 
-  private func forget(neighbour: Int64) {
-    state.withLock { if $0.neighbour?.identity == neighbour { $0.neighbour = nil } }
+  /// Lets a wait that has failed begin again, unless another one has taken its place: that one goes on.
+  private func forget(_ wait: Int) {
+    state.withLock { if $0.neighbour?.wait == wait { $0.neighbour = nil } }
     tell(.membersChanged)
   }
 
