@@ -15,7 +15,8 @@
 //
 // The same happens with an exit test that has ended before its task has a thread and is known: with all threads busy,
 // that takes seconds, in which the thread would take 8 % of all processor time. So it pauses before it hears of a child
-// again.
+// again. There is no event to wait for instead: the child has ended, it is this thread that reaps it, and that the child
+// is known is a change in Swift Testing's memory.
 //
 // The test program exports this function, so that the toolchain's libraries call it instead of the C library's.
 int waitid(idtype_t type, id_t id, siginfo_t *info, int options) {
