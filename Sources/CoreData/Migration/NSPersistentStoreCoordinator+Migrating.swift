@@ -97,6 +97,7 @@ extension NSPersistentStoreCoordinator {
       guard name.hasPrefix(prefix), name.hasSuffix(".tmp") else { return false }
       return UUID(uuidString: String(name.dropFirst(prefix.count).dropLast(".tmp".count))) != nil
     }
+    FormerMigrationFiles.removeAbandoned(in: folder)
     return try CoreDataErrors.translatingFiles(.migration) {
       try LockedDirectory(mode: 0o700) { "\(folder)/\(prefix)\(UUID().uuidString).tmp" }
     }

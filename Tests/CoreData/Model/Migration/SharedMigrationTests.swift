@@ -161,6 +161,40 @@ import Testing
     #expect(left.withLock(\.count) == 1)
     try #expect(unfinished(folder).isEmpty)
   }
+
+  /// Version 1.0.0 made files without a lock, whose names do not tell the store.
+  @Test("A migration removes what a killed migration of version 1.0.0 has left, and nothing that may be in use")
+  func filesOfTheFirstVersion() throws {
+    let (folder, file) = try library(NSXMLStoreType)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let old = Date(timeIntervalSinceNow: -100_000)
+    func make(_ name: String, _ date: Date = old) throws {
+      let path = folder.appendingPathComponent(name).path
+      if name.hasSuffix("_SUPPORT") {
+        try FileManager.default.createDirectory(atPath: path + "/_EXTERNAL_DATA", withIntermediateDirectories: true)
+      } else {
+        try Data("1".utf8).write(to: URL(fileURLWithPath: path))
+      }
+      try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: path)
+    }
+    // Given files that a killed process has left.
+    let (left, written, open) = (UUID().uuidString, UUID().uuidString, UUID().uuidString)
+    for name in [".\(left).migration", ".\(left).migration-wal", "..\(left)_SUPPORT"] { try make(name) }
+    // And some that a process writes, or has open, and that are no such files.
+    var kept = [".\(written).migration", ".\(open).migration", ".\(open).migration-wal", ".notes.migration"]
+    for name in kept { try make(name) }
+    try make(".\(written).migration-wal", Date())
+    kept.append(".\(written).migration-wal")
+    let reader = try FileHandle(forReadingFrom: folder.appendingPathComponent(".\(open).migration-wal"))
+    // When a store in the folder is migrated.
+    let migration = try TagMigration(file, NSXMLStoreType)
+    try migration.run()
+    // Then those that nobody needs are gone.
+    try #expect(Set(unfinished(folder)) == Set(kept))
+    try reader.close()
+    try migration.run()
+    try #expect(Set(unfinished(folder)) == Set(kept.filter { !$0.contains(open) }))
+  }
 }
 
 /// A migration of a library's file to a model whose tags have a colour too, by `ProbingPolicy`.
