@@ -14,8 +14,8 @@ public struct StatusRequest: Codable, Equatable, Sendable {
     /// Answer with ``PoolStatus``, which has those of the other pools that share the store under `others`, unless
     /// `local` is set. A pool asks the others first, so the answer comes a moment later than with `local`.
     ///
-    /// The store has `deadline` seconds to answer, for a person who waits: then the status has the store's last
-    /// numbers, up to a minute old, and ``PoolStatus/storeAge``. Without `deadline` it has five, and old numbers are left out.
+    /// The store has `deadline` seconds to answer, one by default. If it does not, the status has the store's last
+    /// numbers, up to a minute old, and ``PoolStatus/storeAge``.
     ///
     /// ```swift
     /// import PoolClient
@@ -191,7 +191,7 @@ public struct StatusRequest: Codable, Equatable, Sendable {
   /// A number of processes, from 0 to 1000: of `scale`.
   public var count: Int?
   /// Seconds, from 0 to 86,400: of `stop`, `reexec`, `submission` and `status`. Nil is the pool's own deadline for the
-  /// first, 30 for the second, 10 for the third, and 5 for the last.
+  /// first, 30 for the second, 10 for the third, and 1 for the last.
   public var deadline: Double?
   /// Path of a program, absolute: of `reexec`.
   public var program: String?
@@ -214,11 +214,8 @@ public struct StatusRequest: Codable, Equatable, Sendable {
   /// name, nil for requests of other programs. The pool does not check it, and grants no right by it.
   public var webUser: String?
 
-  /// Seconds that the store has to answer a person, as the `deadline` of a `status`.
+  /// Seconds that the store has to answer a `status` without a `deadline`.
   package static let patience = 1.0
-
-  /// Asks for what a pool knows of itself, as the places of its store and its model. It does not wait for the store.
-  package static var ofPoolItself: StatusRequest { StatusRequest(.status, deadline: patience, local: true) }
 
   /// Makes a request. Members that the command does not need stay nil.
   public init(

@@ -35,6 +35,12 @@ package enum PrometheusText {
   }
 
   private static func addJobs(_ status: PoolStatus, to text: inout Text) {
+    if status.jobs != nil {
+      text.add(
+        "store_age_seconds", type: "gauge",
+        help: "Seconds since the numbers of jobs in the store were read: 0, unless the store does not answer.",
+        [([:], status.storeAge ?? 0)])
+    }
     text.add(
       "jobs", type: "gauge", help: "Jobs in the store by state.",
       (status.jobs ?? [:]).sorted { $0.key < $1.key }.map { (["state": $0.key], Double($0.value)) })

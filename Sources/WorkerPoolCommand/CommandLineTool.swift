@@ -170,7 +170,7 @@ extension ParsedArguments {
   /// The path of the store of the pool that runs on the queue directory; nil where none runs.
   func storeOfRunningPool() throws -> String? {
     do {
-      return try pool().request(.ofPoolItself).status?.store
+      return try pool().request(StatusRequest(.status, local: true)).status?.store
     } catch StatusClient.Failure.notRunning {
       return nil
     }
@@ -178,7 +178,7 @@ extension ParsedArguments {
 
   private func runningPool(_ option: String) throws -> PoolStatus {
     do {
-      guard let status = try pool().request(.ofPoolItself).status else {
+      guard let status = try pool().request(StatusRequest(.status, local: true)).status else {
         throw StatusClient.Failure.noReply("it sent no status")
       }
       return status

@@ -193,7 +193,8 @@ final class JobPool {
     try StatusClient(queue: configuration.queue).request(request)
   }
 
-  func status() throws -> PoolStatus { try #require(try request(StatusRequest(.status)).status) }
+  /// Asks for numbers of now: on a busy machine the store may need longer than a person likes to wait.
+  func status() throws -> PoolStatus { try #require(try request(StatusRequest(.status, deadline: 5)).status) }
 
   /// Makes jobs run now that wait for their next attempt.
   func retry(_ jobs: [String]) throws { _ = try request(StatusRequest(.retry, jobs: jobs)) }

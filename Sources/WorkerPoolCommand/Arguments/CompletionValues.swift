@@ -20,7 +20,7 @@ enum CompletionValues: String, CaseIterable {
 
   /// Names of the running pool's status, each once.
   private func names(_ arguments: ParsedArguments, _ body: (PoolStatus) -> [String]) throws -> [String] {
-    let status = try arguments.pool().request(.ofPoolItself, within: 2).status
+    let status = try arguments.pool().request(StatusRequest(.status, local: true), within: 2).status
     return Set(status.map(body) ?? []).sorted()
   }
 

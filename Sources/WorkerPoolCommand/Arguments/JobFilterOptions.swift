@@ -29,8 +29,7 @@ enum JobFilterOptions {
       return nil
     }
     // The store has the jobs when no pool answers.
-    let request = StatusRequest(
-      .status, deadline: StatusRequest.patience, local: arguments.has("local") ? true : nil)
+    let request = StatusRequest(.status, local: arguments.has("local") ? true : nil)
     let status = try? pool.request(request).status
     reader.note(reply.obstacles, status)
     return status

@@ -114,7 +114,7 @@ extension ParsedArguments {
 }
 
 private func localStatus(_ arguments: ParsedArguments) throws -> PoolStatus? {
-  try arguments.pool().request(.ofPoolItself).status
+  try arguments.pool().request(StatusRequest(.status, local: true)).status
 }
 
 /// Pauses or resumes what the arguments name.

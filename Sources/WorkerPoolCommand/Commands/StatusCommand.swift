@@ -200,11 +200,7 @@ private struct HostWorker: Encodable {
 }
 
 private func currentStatus(_ pool: StatusClient, _ arguments: ParsedArguments) throws -> PoolStatus {
-  // Programs get numbers of now, or none.
-  let isForPerson = !arguments.has("json") && !arguments.has("prometheus")
-  let reply = try pool.request(
-    StatusRequest(
-      .status, deadline: isForPerson ? StatusRequest.patience : nil, local: arguments.has("local") ? true : nil))
+  let reply = try pool.request(StatusRequest(.status, local: arguments.has("local") ? true : nil))
   guard let status = reply.status else { throw StatusClient.Failure.noReply(reply.error ?? "it sent no status") }
   return status
 }

@@ -26,8 +26,8 @@ struct RecentGauges: Sendable {
     // Pages that ask at once have the pool asked more often.
     if let last = samples.last, date.timeIntervalSince(last.date) < Self.step / 2 { return }
     meter.note(status, at: moment)
-    // Without a count of the jobs there is no depth to remember.
-    guard status.jobs != nil else { return }
+    // Without a count of the jobs, or with an old one, there is no depth to remember.
+    guard status.jobs != nil, status.storeAge == nil else { return }
     let times = (status.kinds ?? []).compactMap { kind in kind.use.map { (kind.kind, $0.processorTime) } }
     samples.append(
       Sample(

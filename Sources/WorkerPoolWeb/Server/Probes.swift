@@ -15,8 +15,8 @@ final class Probes: Sendable {
   private let readiness: PoolQuestion
   private let metrics: PoolQuestion
 
-  /// Seconds that the pool has to answer. Those who ask whether it is ready often wait for two seconds; it waits five
-  /// for a store that is locked before it answers without counts, and Prometheus waits ten for metrics.
+  /// Seconds that the pool has to answer. Those who ask whether it is ready often wait for two seconds, and Prometheus
+  /// waits ten for metrics. The pool gives its store one, and then answers with the last counts.
   private static let timeout = (readiness: 1.5, metrics: 8.0)
 
   init(_ monitor: PoolMonitor) {

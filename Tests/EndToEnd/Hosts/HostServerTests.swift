@@ -153,12 +153,20 @@ struct HostServerTests {
         .split(separator: "\n").compactMap { pid_t($0) }
       try #require(!sessions.isEmpty)
       for session in sessions { kill(session, SIGSTOP) }
-      let status = Result { try pool.command("status") }
+      let answers = Result {
+        try (
+          text: pool.command("status").output, json: pool.command("status", "--json").output,
+          metrics: pool.command("status", "--prometheus").output
+        )
+      }
       for session in sessions { kill(session, SIGCONT) }
       // Then a status says what is known
-      let output = try status.get().output
+      let (output, json, metrics) = try answers.get()
       #expect(output.contains("the store did not answer in time: the numbers of jobs are those of "), "\(output)")
       #expect(output.contains("see that the database's server runs and answers"), "\(output)")
+      #expect(json.contains(#""storeAge":"#) && json.contains(#""jobs":"#), "\(json)")
+      #expect(metrics.contains("\nworkerpool_store_age_seconds "), "\(metrics)")
+      #expect(metrics.contains("\nworkerpool_jobs{"), "\(metrics)")
       try pool.stop()
       try hosts.drop()
     }

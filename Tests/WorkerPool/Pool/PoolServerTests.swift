@@ -1,6 +1,7 @@
 import CSystem
 import Foundation
 import Glibc
+import PoolMetrics
 import TestFiles
 import Testing
 import WorkerProtocol
@@ -46,6 +47,7 @@ import WorkerProtocol
     pool.source.isSilent.store(true, ordering: .relaxed)
     let status = try #require(try pool.request(StatusRequest(.status, deadline: 0.5)).status)
     #expect(status.phase == "running" && status.jobs == nil && status.backlog == nil)
+    #expect(!PrometheusText.text(status).contains("workerpool_store_age_seconds"))
     #expect(StatusText.lines(status).contains { $0.contains("the store did not answer in time: the numbers of jobs") })
     pool.source.isSilent.store(false, ordering: .relaxed)
     try pool.end()
@@ -57,6 +59,7 @@ import WorkerProtocol
     pool.source.overview.withLock { $0.jobs = ["available": 12, "running": 0] }
     let first = try pool.status()
     #expect(first.jobs?["available"] == 12 && first.storeAge == nil)
+    #expect(PrometheusText.text(first).contains("\nworkerpool_store_age_seconds 0\n"))
     // When the store does not answer any more
     pool.source.isSilent.store(true, ordering: .relaxed)
     let status = try #require(try pool.request(StatusRequest(.status, deadline: 0.5)).status)
@@ -66,8 +69,13 @@ import WorkerProtocol
     let jobs = lines.first { $0.hasPrefix("jobs ") }
     #expect(jobs?.wholeMatch(of: /jobs      0 running, 12 available \(\d+ s ago\)/) != nil, "\(lines)")
     #expect(lines.contains { $0.contains("the store did not answer in time: the numbers of jobs are those of ") })
-    // But a program that sets no deadline gets none
-    #expect(try pool.status().jobs == nil)
+    let metrics = PrometheusText.text(status)
+    let age = try #require(status.storeAge)
+    #expect(metrics.contains("\nworkerpool_jobs{state=\"available\"} 12\n"))
+    #expect(metrics.contains("\nworkerpool_store_age_seconds \(age)\n"))
+    // Also without a deadline
+    let withoutDeadline = try pool.status()
+    #expect(withoutDeadline.jobs == first.jobs && withoutDeadline.storeAge != nil)
     // And when the store answers again, all have numbers of now
     pool.source.isSilent.store(false, ordering: .relaxed)
     #expect(try pool.status().storeAge == nil)

@@ -19,7 +19,7 @@ final class MetricsFile {
   /// Writes the file, now and from time to time.
   func start() {
     guard let path = core.configuration.metricsFile, !core.isStopping else { return }
-    collector.collect { [weak self] status in
+    collector.collectForReaders { [weak self] status in
       // At the end there is a last one, which this must not replace.
       guard let self, !core.isFinishing else { return }
       write(status, to: path) { [weak self] in

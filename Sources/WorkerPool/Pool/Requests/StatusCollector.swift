@@ -37,10 +37,10 @@ final class StatusCollector {
     }
   }
 
-  /// Seconds that the store has to answer. After that the status is complete without its part.
-  static let storeTimeout = 5.0
+  /// Seconds that the store has to answer where only numbers of now are of use.
+  private static let storeTimeout = 5.0
   /// Seconds for which the store's last numbers are shown in place of newer ones.
-  static let mostAge = 60.0
+  private static let mostAge = 60.0
   /// Seconds that the kernel has for the names of those who have the store locked.
   private static let nameTimeout = 0.5
   /// Seconds between two checks of who has the store locked: a process that both checks find keeps others waiting.
@@ -72,7 +72,24 @@ final class StatusCollector {
     self.mailbox = mailbox
   }
 
-  /// Collects a status and hands it over on the loop.
+  /// Collects a status for those who ask, and hands it over on the loop. If the store does not answer in time, the
+  /// status has its last numbers and their age, unless they are old.
+  ///
+  /// - Parameters:
+  ///   - others: jobs that other pools of the store run; their rows say that they are available.
+  ///   - seconds: the time that the store has.
+  func collectForReaders(
+    alsoRunning others: [JobKey] = [], within seconds: Double = StatusRequest.patience,
+    completion: @escaping (PoolStatus) -> Void
+  ) {
+    collect(alsoRunning: others, within: seconds) { [self] in
+      var status = $0
+      addLastNumbers(to: &status)
+      completion(status)
+    }
+  }
+
+  /// Collects a status and hands it over on the loop: without the store's part, if that does not answer in time.
   ///
   /// - Parameters:
   ///   - others: jobs that other pools of the store run; their rows say that they are available.
@@ -96,7 +113,7 @@ final class StatusCollector {
   }
 
   /// Adds the store's last numbers and their age to a status that has none, unless they are old.
-  func addLastNumbers(to status: inout PoolStatus) {
+  private func addLastNumbers(to status: inout PoolStatus) {
     guard status.jobs == nil, let last, Clock.now - last.at <= Self.mostAge else { return }
     // What the kernel says is of now.
     let (holders, readers) = (status.lockHolders, status.walReaders)

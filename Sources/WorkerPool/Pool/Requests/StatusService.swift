@@ -148,27 +148,25 @@ final class StatusService {
   /// Seconds for a store that is known not to answer: the kernel is asked for the processes meanwhile.
   private static let shortTimeout = 0.1
 
-  /// With a deadline, which a person sets who waits, the store's last numbers are good enough.
   private func status(_ request: StatusRequest, _ client: StatusServer.Client) {
-    guard request.local != true, !others.members.isEmpty else { return replyStatus(request, client) }
-    others.ask(StatusRequest(.status), writtenWithin: request.deadline) { [weak self] replies in
+    let deadline = request.deadline ?? StatusRequest.patience
+    guard request.local != true, !others.members.isEmpty else { return replyStatus(client, within: deadline) }
+    others.ask(StatusRequest(.status), writtenWithin: deadline) { [weak self] replies in
       guard let self else { return }
       let answered = replies.compactMap(\.status).sorted { ($0.host ?? "", $0.pid) < ($1.host ?? "", $1.pid) }
       let running = answered.flatMap(\.workers).flatMap(\.running).compactMap { core.coordinator.jobURIs.key($0) }
       // A store that has not taken the question does not answer the next one either.
-      let deadline = others.lastQuestionWasUnwritten ? Self.shortTimeout : request.deadline
-      replyStatus(request, client, within: deadline, others: answered, alsoRunning: running)
+      let seconds = others.lastQuestionWasUnwritten ? Self.shortTimeout : deadline
+      replyStatus(client, within: seconds, others: answered, alsoRunning: running)
     }
   }
 
   private func replyStatus(
-    _ request: StatusRequest, _ client: StatusServer.Client, within deadline: Double? = nil,
-    others: [PoolStatus]? = nil, alsoRunning jobs: [JobKey] = []
+    _ client: StatusServer.Client, within seconds: Double, others: [PoolStatus]? = nil,
+    alsoRunning jobs: [JobKey] = []
   ) {
-    let seconds = deadline ?? request.deadline ?? StatusCollector.storeTimeout
-    collector.collect(alsoRunning: jobs, within: seconds) { [collector] in
+    collector.collectForReaders(alsoRunning: jobs, within: seconds) {
       var status = $0
-      if request.deadline != nil { collector.addLastNumbers(to: &status) }
       status.others = others
       client.reply(StatusReply(status: status))
     }
