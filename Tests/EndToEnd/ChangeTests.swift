@@ -70,7 +70,7 @@ import WorkerPool
     let pool = try items.start()
     let end = items.place.path("end")
     try items.submit("wait", "--set", "until=\(end)")
-    try pool.wait { $0.workers.contains { !$0.running.isEmpty } }
+    try pool.waitForRunningWorker()
     let later = try pool.command("submit", "nothing", "--run-at", "2999-01-01T00:00:00Z").lines
     try pool.submit("nothing", "--after", try #require(later.first))
     try pool.wait { $0.jobs?["blocked"] == 1 }

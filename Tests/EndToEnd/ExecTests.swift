@@ -180,7 +180,7 @@ import WorkerPool
     let pid = try #require(Int32(read(pipe).trimmingCharacters(in: .newlines)))
     let program = csystem_pidfd_open(pid)
     defer { close(program) }
-    let worker = try #require(try pool.status().workers.first { !$0.running.isEmpty }?.pid)
+    let worker = try pool.waitForRunningWorker()
     kill(worker, SIGKILL)
     var ended = pollfd(fd: program, events: Int16(POLLIN), revents: 0)
     #expect(poll(&ended, 1, 60_000) == 1, "the program outlives its worker")
@@ -220,7 +220,7 @@ import WorkerPool
     let pool = try pool(place, script: scatter(pipe))
     try pool.submit("exec", "--set", "command=script", "--max-attempts", "1")
     let processes = try scattered(pipe)
-    let worker = try #require(try pool.status().workers.first { !$0.running.isEmpty }?.pid)
+    let worker = try pool.waitForRunningWorker()
     kill(worker, SIGKILL)
     for process in processes { process.waitForEnd() }
     // The next attempt does the same, and is cancelled.
@@ -248,8 +248,7 @@ import WorkerPool
     shell.waitForEnd()
     try pool.submit("exec", "--set", "command=script", "--max-attempts", "1")
     let processes = try scattered(pipe)
-    let worker = try #require(try pool.status().workers.first { !$0.running.isEmpty })
-    kill(try #require(worker.pid), SIGKILL)
+    kill(try pool.waitForRunningWorker(), SIGKILL)
     for process in processes { process.waitForEnd() }
     let next = try scattered(pipe)
     #expect(try pool.command("cancel", "p1").code == 0)

@@ -96,6 +96,17 @@ final class RunningPool {
   /// Milliseconds between two questions to the pool, and at most between two looks at what a program tells.
   fileprivate static let pause: Int32 = 25
 
+  /// Waits until a worker runs a job, and returns its process.
+  @discardableResult
+  func waitForRunningWorker() throws -> Int32 {
+    var worker: Int32?
+    try wait { status in
+      worker = status.workers.first { !$0.running.isEmpty }?.pid
+      return worker != nil
+    }
+    return try #require(worker)
+  }
+
   /// Waits until so many jobs have succeeded and none is left to run; a dead one fails the test.
   func waitForJobs(_ count: Int) throws {
     try wait { status in

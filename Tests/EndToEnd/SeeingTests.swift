@@ -75,7 +75,7 @@ import WorkerPool
     try items.submit("misbehave", "--set", "how=wait", "--set", "stop=\(stop.path)")
     let first = try items.start()
     let worker = try stop.waitForArrival()
-    try first.wait { $0.workers.contains { !$0.running.isEmpty } }
+    try first.waitForRunningWorker()
     try first.kill9()
     let second = try items.start()
     let status = try second.command("status").output

@@ -217,7 +217,7 @@ import WorkerPool
     waiting.standardError = FileHandle.nullDevice
     try waiting.run()
     try output.fileHandleForWriting.close()
-    try pool.wait { $0.workers.contains { !$0.running.isEmpty } }
+    try pool.waitForRunningWorker()
     // When the pool is killed, another one runs, and the job can end
     try pool.kill9()
     pool = try items.start()

@@ -13,11 +13,7 @@ import WorkerProtocol
     let items = try ItemPool()
     try items.submit("deaf")
     let pool = try items.start()
-    var worker: Int32 = 0
-    try pool.wait { status in
-      worker = status.workers.first { !$0.running.isEmpty }?.pid ?? 0
-      return worker > 0
-    }
+    let worker = try pool.waitForRunningWorker()
     // Out of the way first: the pool may come between the steps of removing it.
     let gone = items.place.path("gone")
     try #require(rename(items.queue + "/run", gone) == 0)

@@ -37,7 +37,7 @@ struct SharedJobsTests {
     let hosts = try HostPools()
     let one = try hosts.start("a")
     try hosts.submit(0..<1, to: "a", milliseconds: 100_000)
-    try one.wait { $0.workers.contains { !$0.running.isEmpty } }
+    try one.waitForRunningWorker()
     try hosts.submit(1..<11, to: "a")
     let other = try hosts.start("b")
     try hosts.waitForEffects(10)
@@ -58,7 +58,7 @@ struct SharedJobsTests {
     let hosts = try HostPools()
     let one = try hosts.start("a")
     try hosts.submit(0..<1, to: "a", milliseconds: 100_000)
-    try one.wait { $0.workers.contains { !$0.running.isEmpty } }
+    try one.waitForRunningWorker()
     let other = try hosts.start("b", workers: 0)
     try hosts.submit(1..<2, to: "a")
     try waitUntil("the job is in the store") {
@@ -115,7 +115,7 @@ struct SharedJobsTests {
     let hosts = try HostPools()
     let one = try hosts.start("a")
     try hosts.submit(0..<1, to: "a", milliseconds: 1000)
-    try one.wait { $0.workers.contains { !$0.running.isEmpty } }
+    try one.waitForRunningWorker()
     let stopped = try one.leftovers() + [one.pid]
     for process in stopped { kill(process, SIGSTOP) }
     let other = try hosts.start("b")

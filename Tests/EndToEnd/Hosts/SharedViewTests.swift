@@ -35,7 +35,7 @@ struct SharedViewTests {
     let hosts = try HostPools()
     let (one, other) = (try hosts.start("a"), try hosts.start("b", workers: 0))
     try hosts.submit(0..<1, to: "b", milliseconds: 100_000)
-    try one.wait { $0.workers.contains { !$0.running.isEmpty } }
+    try one.waitForRunningWorker()
     let worker = try #require(try one.status().workers.first?.pid)
     let seen = try #require(try other.status().others)
     #expect(seen.map(\.pid) == [one.pid] && seen.first?.workers.map(\.pid) == [worker])

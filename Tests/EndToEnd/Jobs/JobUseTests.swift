@@ -45,7 +45,7 @@ import WorkerPool
     let pool = try items.start(options: ["--job-cpu", "misbehave=\(limit)"])
     try items.submit("misbehave", "--set", "how=loop")
     if isReplaced {
-      try pool.wait { $0.workers.contains { !$0.running.isEmpty } }
+      try pool.waitForRunningWorker()
       #expect(try pool.command("reexec").output.contains("1 job in the hands of workers went on"))
     }
     // Its second attempt does not loop.

@@ -11,11 +11,7 @@ import Testing
     let items = try ItemPool()
     try items.submit("deaf")
     let pool = try items.start()
-    var worker: Int32 = 0
-    try pool.wait { status in
-      worker = status.workers.first { !$0.running.isEmpty }?.pid ?? 0
-      return worker > 0
-    }
+    let worker = try pool.waitForRunningWorker()
     #expect(try pool.command("cancel", "p1").code == 0)
     pool.signal(SIGKILL)
     if workerDiesToo { kill(worker, SIGKILL) }

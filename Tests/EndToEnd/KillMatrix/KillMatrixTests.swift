@@ -99,7 +99,7 @@ import Testing
     let first = try items.start(options: ["--orphan-deadline", "0"])
     let worker = try stop.waitForArrival()
     // A pool that dies before it has read BEGIN leaves a job that has not begun, as far as the next one can know.
-    try first.wait { $0.workers.contains { !$0.running.isEmpty } }
+    try first.waitForRunningWorker()
     try first.kill9()
     worker.waitForEnd()
     let second = try items.start(environment: [:])
@@ -118,7 +118,7 @@ import Testing
     let first = try items.start()
     let worker = try stop.waitForArrival()
     let child = try stop.waitForArrival()
-    try first.wait { $0.workers.contains { !$0.running.isEmpty } }
+    try first.waitForRunningWorker()
     first.signal(SIGSTOP)
     worker.kill9()
     try first.kill9()

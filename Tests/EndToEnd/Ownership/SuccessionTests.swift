@@ -62,7 +62,7 @@ import Testing
     var pool = try items.start()
     let worker = try stop.waitForArrival()
     // A pool that dies before it has read BEGIN leaves a job that has not begun, as far as the next one can know.
-    try pool.wait { $0.workers.contains { !$0.running.isEmpty } }
+    try pool.waitForRunningWorker()
     try killTogether(pool, worker)
     pool = try items.start()
     try waitUntil("the crash is counted") { try sqlite(items.store, "SELECT ZCRASHES FROM WPPOOLJOB") != "0" }
@@ -87,8 +87,7 @@ import Testing
       as: "poison.json")
     for _ in 1...3 {
       let pool = try items.start()
-      try pool.wait { status in status.workers.contains { !$0.running.isEmpty } }
-      let worker = try WatchedProcess(try #require(try pool.status().workers.first { !$0.running.isEmpty }?.pid))
+      let worker = try WatchedProcess(pool.waitForRunningWorker())
       try killTogether(pool, worker)
     }
     let pool = try items.start()

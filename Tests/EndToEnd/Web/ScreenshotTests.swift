@@ -28,7 +28,7 @@ struct ScreenshotTests {
     try #"{"cron": "30 2 * * mon-fri", "timeZone": "Europe/Berlin", "job": {"kind": "add"}}"#.write(
       toFile: items.place.path("queue/periodic/nightly.json"), atomically: true, encoding: .utf8)
     try waitUntil("the entry is known") { try pool.command("periodic").output.contains("nightly") }
-    let worker = try #require(try pool.status().workers.first { !$0.running.isEmpty }?.pid)
+    let worker = try pool.waitForRunningWorker()
     let browser = try Browser()
     try browser.load(web.url)
     let pages = [
