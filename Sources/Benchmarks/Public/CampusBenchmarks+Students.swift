@@ -88,19 +88,12 @@ extension CampusBenchmarks {
     let sqlite = PlainSQLite(stack.path)
     let create = Use.of { sqlite.transaction { insertStudents(values, sqlite) } }
     let fetch = Use.of {
-      let statement = sqlite.prepare(
+      sqlite.readPeople(
         """
         SELECT ZAGE, ZSURNAME, ZFIRSTNAME, ZID FROM ZSTUDENT AS s WHERE EXISTS \
         (SELECT 1 FROM ZGRADE AS g WHERE g.ZSTUDENT = s.Z_PK AND g.ZSUBJECT = 'Physics' AND g.ZMARK = 'A*') \
         ORDER BY ZSURNAME
         """)
-      defer { sqlite3_finalize(statement) }
-      var sum = 0
-      while sqlite3_step(statement) == SQLITE_ROW {
-        sum &+= Int(sqlite3_column_int64(statement, 0)) &+ Int(sqlite3_column_bytes(statement, 1))
-        sum &+= Int(sqlite3_column_bytes(statement, 2)) &+ (sqlite3_column_blob(statement, 3) == nil ? 0 : 1)
-      }
-      consume(sum)
     }
     let delete = Use.of {
       sqlite.transaction {

@@ -158,15 +158,8 @@ enum CampusBenchmarks {
       }
     }
     let fetch = Use.of {
-      let statement = sqlite.prepare(
+      sqlite.readPeople(
         "SELECT ZAGE, ZSURNAME, ZFIRSTNAME, ZID FROM ZUSER WHERE ZFIRSTNAME = 'Jane' ORDER BY ZSURNAME")
-      defer { sqlite3_finalize(statement) }
-      var sum = 0
-      while sqlite3_step(statement) == SQLITE_ROW {
-        sum &+= Int(sqlite3_column_int64(statement, 0)) &+ Int(sqlite3_column_bytes(statement, 1))
-        sum &+= Int(sqlite3_column_bytes(statement, 2)) &+ (sqlite3_column_blob(statement, 3) == nil ? 0 : 1)
-      }
-      consume(sum)
     }
     let rename = Use.of {
       let keys = sqlite.integers("SELECT Z_PK FROM ZUSER WHERE ZFIRSTNAME = 'Jane' ORDER BY ZSURNAME")

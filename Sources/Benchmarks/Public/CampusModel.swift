@@ -80,6 +80,18 @@ extension PlainSQLite {
     execute("COMMIT")
   }
 
+  /// Reads all rows of a query for ages, surnames, first names and IDs.
+  func readPeople(_ sql: String) {
+    let statement = prepare(sql)
+    defer { sqlite3_finalize(statement) }
+    var sum = 0
+    while sqlite3_step(statement) == SQLITE_ROW {
+      sum &+= Int(sqlite3_column_int64(statement, 0)) &+ Int(sqlite3_column_bytes(statement, 1))
+      sum &+= Int(sqlite3_column_bytes(statement, 2)) &+ (sqlite3_column_blob(statement, 3) == nil ? 0 : 1)
+    }
+    consume(sum)
+  }
+
   /// The first column of all rows.
   func integers(_ sql: String) -> [Int64] {
     let statement = prepare(sql)
