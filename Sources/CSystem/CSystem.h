@@ -30,11 +30,7 @@
 
 #include "CConfinement.h"
 #include "CStacks.h"
-
-// Open-file-description locks, which fcntl.h shows under _GNU_SOURCE only. Source: fcntl(2), <asm-generic/fcntl.h>.
-#ifndef F_OFD_SETLKW
-#define F_OFD_SETLKW 38
-#endif
+#include "CTimedLock.h"
 
 // One readiness report of epoll, without its packed union.
 struct csystem_readiness {
@@ -99,12 +95,6 @@ static inline int csystem_clock_watch(void) { return timerfd_create(CLOCK_REALTI
 static inline int csystem_clock_watch_arm(int timer) {
   struct itimerspec never = {{0, 0}, {INT64_C(1) << 33, 0}};
   return timerfd_settime(timer, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, 0);
-}
-
-static inline int64_t csystem_monotonic_nanoseconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 static inline int csystem_signalfd(const sigset_t *signals) {

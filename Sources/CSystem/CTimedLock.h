@@ -22,7 +22,7 @@
 
 static inline void csystem_ignore(int signal) { (void)signal; }
 
-static inline int64_t csystem_nanoseconds(void) {
+static inline int64_t csystem_monotonic_nanoseconds(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
@@ -93,7 +93,7 @@ static inline int csystem_lock_byte(int descriptor, int64_t byte, int64_t until)
   }
   result = fcntl(descriptor, F_OFD_SETLK, &lock);
   if (result == 0 || (errno != EAGAIN && errno != EACCES)) return result;
-  if (csystem_nanoseconds() >= until) {
+  if (csystem_monotonic_nanoseconds() >= until) {
     errno = EAGAIN;
     return -1;
   }
@@ -104,7 +104,7 @@ static inline int csystem_lock_byte(int descriptor, int64_t byte, int64_t until)
   if (timer < 0 || csystem_interrupt_at(timer, until) != 0) return -1;
   pthread_sigmask(SIG_UNBLOCK, &urgent, &before);
   do result = fcntl(descriptor, F_OFD_SETLKW, &lock);
-  while (result == -1 && errno == EINTR && csystem_nanoseconds() < until);
+  while (result == -1 && errno == EINTR && csystem_monotonic_nanoseconds() < until);
   error = errno == EINTR ? EAGAIN : errno;
   csystem_interrupt_at(timer, 0);
   pthread_sigmask(SIG_SETMASK, &before, NULL);

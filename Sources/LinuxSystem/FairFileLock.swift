@@ -39,7 +39,7 @@ package final class FairFileLock: Sendable {
   ///
   /// - Throws: EAGAIN if another process keeps the lock, or the place at the door, for longer.
   package func take(withinMilliseconds limit: Int) throws(SystemCallError) {
-    let until = csystem_nanoseconds() + Int64(limit) * 1_000_000
+    let until = csystem_monotonic_nanoseconds() + Int64(limit) * 1_000_000
     guard lock(.door, until: until) else { throw SystemCallError("fcntl") }
     let failure = lock(.lock, until: until) ? nil : SystemCallError("fcntl")
     unlock(.door)
