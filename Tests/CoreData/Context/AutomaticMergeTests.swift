@@ -19,8 +19,7 @@ import Testing
     let (store, ids) = try library()
     let parent = NSManagedObjectContext(.mainQueue)
     parent.persistentStoreCoordinator = store.coordinator
-    let child = NSManagedObjectContext(.privateQueue)
-    child.parent = parent
+    let child = parent.child()
     child.automaticallyMergesChangesFromParent = true
     // `nonisolated(unsafe)`: used inside `child.performAndWait` only.
     nonisolated(unsafe) let book = try child.performAndWait { try child.existingObject(with: ids[0]) }

@@ -6,8 +6,7 @@ import Testing
     let store = try TemporaryStore(
       LibraryModel.make(), options: [NSPersistentHistoryTrackingKey: NSNumber(value: true)])
     let parent = store.context()
-    let child = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-    child.parent = parent
+    let child = parent.child()
     parent.performAndWait { parent.transactionAuthor = "parent" }
     try child.performAndWait {
       child.transactionAuthor = "child"

@@ -93,8 +93,7 @@ import Testing
     try await withThrowingTaskGroup(of: Void.self) { group in
       for writer in 0..<6 {
         group.addTask {
-          let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-          context.persistentStoreCoordinator = stacks[writer % 2]
+          let context = stacks[writer % 2].context()
           try await context.perform {
             for turn in 0..<10 {
               let books = (0..<5).map { context.make("Book", ["title": "\(writer)-\(turn)-\($0)"]) }

@@ -16,15 +16,9 @@ import Testing
       otherID = try #require(other.managedObjectID(forURIRepresentation: id.uriRepresentation()))
     }
 
-    func otherContext() -> NSManagedObjectContext {
-      let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-      context.persistentStoreCoordinator = other
-      return context
-    }
-
     /// A save by the other stack.
     func otherSaves(_ body: (NSManagedObject) -> Void) throws {
-      let context = otherContext()
+      let context = other.context()
       try context.performAndWait {
         body(context.object(with: otherID))
         try context.save()
@@ -159,7 +153,7 @@ import Testing
       context.mergePolicy = NSMergePolicy(merge: policy)
       let book = context.object(with: rivals.id)
       book.setValue("mine", forKey: "title")
-      let deleter = rivals.otherContext()
+      let deleter = rivals.other.context()
       try deleter.performAndWait {
         deleter.delete(deleter.object(with: rivals.otherID))
         try deleter.save()
@@ -188,7 +182,7 @@ import Testing
       context.refresh(book, mergeChanges: false)
       #expect(book.text("title") == "theirs")
       context.delete(book)
-      let other = rivals.otherContext()
+      let other = rivals.other.context()
       try other.performAndWait {
         other.delete(other.object(with: rivals.otherID))
         try other.save()
@@ -258,15 +252,10 @@ import Testing
     let rivals = try Rivals()
     let stack = try rivals.store.otherCoordinator()
     let id = try #require(stack.managedObjectID(forURIRepresentation: rivals.id.uriRepresentation()))
-    func context() -> NSManagedObjectContext {
-      let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-      context.persistentStoreCoordinator = stack
-      return context
-    }
-    let first = context()
+    let first = stack.context()
     try first.performAndWait { _ = try first.all("Book") }
     try rivals.otherSaves { $0.setValue("theirs", forKey: "title") }
-    let second = context()
+    let second = stack.context()
     second.performAndWait { #expect(second.object(with: id).text("title") == "theirs") }
   }
 
@@ -277,8 +266,7 @@ import Testing
     try await withThrowingTaskGroup(of: Void.self) { group in
       for stack in stacks {
         group.addTask {
-          let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-          context.persistentStoreCoordinator = stack
+          let context = stack.context()
           try await context.perform {
             let id = try #require(stack.managedObjectID(forURIRepresentation: uri))
             let book = context.object(with: id)

@@ -182,8 +182,7 @@ import Testing
     let library = try UniqueLibrary()
     try library.store.save { $0.make("Book", ["title": "One", "pages": 1]) }
     let parent = library.context(policy)
-    let child = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-    child.parent = parent
+    let child = parent.child()
     try child.performAndWait {
       let book = child.make("Book", ["title": "One", "pages": 2])
       try child.save()

@@ -10,8 +10,7 @@ import Testing
     for entity in model.entities { entity.uniquenessConstraints = [[]] }
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
     try coordinator.addPersistentStore(ofType: type, configurationName: nil, at: URL(fileURLWithPath: "/dev/null"))
-    let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-    context.persistentStoreCoordinator = coordinator
+    let context = coordinator.context()
     try context.performAndWait {
       for title in ["One", "Two", "One"] { context.make("Book", ["title": title]) }
       try context.save()

@@ -147,8 +147,7 @@ import Testing
   @Test func inAChainOfContextsANewObjectAwakesOnce() throws {
     let store = try TemporaryStore(LibraryModel.makeWithClasses())
     let parent = store.context()
-    let child = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-    child.parent = parent
+    let child = parent.child()
     try child.performAndWait {
       let book = try #require(child.make("Book", ["title": "One"]) as? RecordingBook)
       try child.save()

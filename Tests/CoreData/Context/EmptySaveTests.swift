@@ -22,8 +22,7 @@ import Testing
 
   @Test func aChildsSaveWithoutChangesIsToldToo() throws {
     let store = try TemporaryStore()
-    let child = NSManagedObjectContext(.privateQueue)
-    child.parent = store.context()
+    let child = store.context().child()
     try child.performAndWait {
       let log = NotificationLog(child)
       try child.save()

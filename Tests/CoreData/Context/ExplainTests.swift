@@ -71,8 +71,7 @@ import Testing
 
   @Test func aChildExplainsItsParentsFetch() throws {
     let store = try store()
-    let child = NSManagedObjectContext(.privateQueue)
-    child.parent = store.context()
+    let child = store.context().child()
     try child.performAndWait {
       let explanation = try child.explain(request("pages > 3"))
       #expect(explanation.statements.count == 1 && explanation.resultCount == 2)

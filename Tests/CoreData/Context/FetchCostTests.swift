@@ -20,8 +20,7 @@ import Testing
       }
     }
     // A new coordinator, whose cache is empty.
-    let context = NSManagedObjectContext(.privateQueue)
-    context.persistentStoreCoordinator = try store.otherCoordinator()
+    let context = try store.otherCoordinator().context()
     try context.performAndWait {
       say("begin")
       try body(context)

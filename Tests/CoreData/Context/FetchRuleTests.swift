@@ -184,8 +184,7 @@ import Testing
     }
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: LibraryModel.make())
     try coordinator.addPersistentStore(ofType: NSInMemoryStoreType, configurationName: nil, at: nil)
-    let context = NSManagedObjectContext(.privateQueue)
-    context.persistentStoreCoordinator = coordinator
+    let context = coordinator.context()
     try context.performAndWait {
       try Self.fill(context)
       context.reset()

@@ -106,8 +106,7 @@ import Testing
   func aRemoteSaveIsMergedByIDOrURI(asURIs: Bool) throws {
     let (store, ids) = try library()
     let other = try store.otherCoordinator()
-    let writer = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-    writer.persistentStoreCoordinator = other
+    let writer = other.context()
     let context = store.context()
     let objects = try context.performAndWait { try ids.map { try context.existingObject(with: $0) } }
     let newURI: URL = try writer.performAndWait {
@@ -139,8 +138,7 @@ import Testing
   @Test func theNotificationOfAnotherCoordinatorIsMergedToo() throws {
     let (store, ids) = try library()
     let other = try store.otherCoordinator()
-    let writer = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-    writer.persistentStoreCoordinator = other
+    let writer = other.context()
     // `nonisolated(unsafe)`: posted inside `performAndWait`, while this thread waits.
     nonisolated(unsafe) var posted: Notification?
     let token = NotificationCenter.default.addObserver(
@@ -183,8 +181,7 @@ import Testing
   @Test func aChildThatFollowsItsParentHasTheParentsSaves() async throws {
     let (store, ids) = try library()
     let parent = store.context()
-    let child = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-    child.parent = parent
+    let child = parent.child()
     child.automaticallyMergesChangesFromParent = true
     await child.perform {
       child.retainsRegisteredObjects = true

@@ -18,13 +18,11 @@ import Testing
         let root = store.context()
         var chain = [root]
         for _ in 0..<depth {
-          let child = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-          child.parent = chain[0]
+          let child = chain[0].child()
           chain.insert(child, at: 0)
         }
         let child = chain[0]
-        let other = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-        other.persistentStoreCoordinator = isSameCoordinator ? store.coordinator : try store.otherCoordinator()
+        let other = try (isSameCoordinator ? store.coordinator : store.otherCoordinator()).context()
         // child and above   | another context
         // ------------------+----------------
         // reads             |
@@ -63,8 +61,7 @@ import Testing
     let ids = try store.save { context in (0..<2).map { context.make("Book", ["title": "One", "pages": $0]) } }.map(
       \.objectID)
     let parent = store.context()
-    let child = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-    child.parent = parent
+    let child = parent.child()
     try child.performAndWait {
       let books = try ids.map { try child.existingObject(with: $0) }
       let tag = child.make("Tag", ["label": "new"])

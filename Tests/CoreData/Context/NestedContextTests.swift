@@ -2,17 +2,11 @@ import CoreData
 import Testing
 
 @Suite struct NestedContextTests {
-  private func child(of parent: NSManagedObjectContext) -> NSManagedObjectContext {
-    let child = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-    child.parent = parent
-    return child
-  }
-
   @Test func aChildSeesItsParentsUnsavedChanges() throws {
     let store = try TemporaryStore()
     let id = try store.save { $0.make("Book", ["title": "One", "pages": 1]) }.objectID
     let parent = store.context()
-    let child = child(of: parent)
+    let child = parent.child()
     let newID: NSManagedObjectID = parent.performAndWait {
       parent.object(with: id).setValue("changed", forKey: "title")
       return parent.make("Book", ["title": "new", "pages": 2]).objectID
@@ -31,7 +25,7 @@ import Testing
   @Test func aChildsSaveReachesTheParentOnlyAndItsIDsBecomePermanentWithTheRootsSave() throws {
     let store = try TemporaryStore()
     let parent = store.context()
-    let child = child(of: parent)
+    let child = parent.child()
     let (book, author) = try child.performAndWait {
       let author = child.make("Author", ["name": "Ada"])
       let book = child.make("Book", ["title": "One", "author": author])
@@ -59,7 +53,7 @@ import Testing
   @Test func anObjectThatTheChildSavesTwiceIsUpdatedTheSecondTime() throws {
     let store = try TemporaryStore()
     let parent = store.context()
-    let child = child(of: parent)
+    let child = parent.child()
     let book = try child.performAndWait { () -> NSManagedObject in
       let book = child.make("Book", ["title": "One"])
       try child.save()
@@ -83,8 +77,8 @@ import Testing
   @Test func referencesByTemporaryIDsAreWrittenWithPermanentOnes() throws {
     let store = try TemporaryStore()
     let parent = store.context()
-    let child = child(of: parent)
-    let grandchild = self.child(of: child)
+    let child = parent.child()
+    let grandchild = child.child()
     let author = try grandchild.performAndWait { () -> NSManagedObject in
       let author = grandchild.make("Author", ["name": "Ada"])
       try grandchild.save()
@@ -114,7 +108,7 @@ import Testing
     }
     let id = author.objectID
     let parent = store.context()
-    let child = child(of: parent)
+    let child = parent.child()
     try child.performAndWait {
       child.delete(child.object(with: id))
       try child.save()
@@ -131,7 +125,7 @@ import Testing
   @Test func aNewObjectOfTheParentThatAChildDeletesIsNeverWritten() throws {
     let store = try TemporaryStore()
     let parent = store.context()
-    let child = child(of: parent)
+    let child = parent.child()
     let id = parent.performAndWait { parent.make("Book", ["title": "One"]).objectID }
     try child.performAndWait {
       child.delete(child.object(with: id))
@@ -148,7 +142,7 @@ import Testing
     let store = try TemporaryStore()
     let id = try store.save { $0.make("Book", ["title": "One", "pages": 1]) }.objectID
     let parent = store.context()
-    let child = child(of: parent)
+    let child = parent.child()
     child.performAndWait { child.object(with: id).setValue("child", forKey: "title") }
     parent.performAndWait {
       parent.object(with: id).setValue("parent", forKey: "title")
@@ -166,7 +160,7 @@ import Testing
     }
     let ids = objects.map(\.objectID)
     let parent = store.context()
-    let child = child(of: parent)
+    let child = parent.child()
     child.performAndWait { child.object(with: ids[3]).setValue(child.object(with: ids[0]), forKey: "author") }
     parent.performAndWait { parent.object(with: ids[3]).setValue(parent.object(with: ids[1]), forKey: "author") }
     try child.performAndWait { try child.save() }
@@ -185,7 +179,7 @@ import Testing
     }
     let id = book.objectID
     let parent = store.context()
-    let child = child(of: parent)
+    let child = parent.child()
     try child.performAndWait {
       let book = child.object(with: id)
       let gone = try child.all("Tag", where: "label == 'a'")[0]
@@ -209,7 +203,7 @@ import Testing
     let store = try TemporaryStore()
     let id = try store.save { $0.make("Book", ["title": "One"]) }.objectID
     let parent = store.context()
-    let child = child(of: parent)
+    let child = parent.child()
     child.performAndWait { child.object(with: id).setValue("Two", forKey: "title") }
     parent.performAndWait { parent.delete(parent.object(with: id)) }
     child.performAndWait {
@@ -223,7 +217,7 @@ import Testing
   @Test func rollbackAndResetOfAChildLeaveTheParentAlone() throws {
     let store = try TemporaryStore()
     let parent = store.context()
-    let child = child(of: parent)
+    let child = parent.child()
     let id = parent.performAndWait { parent.make("Book", ["title": "parent's"]).objectID }
     child.performAndWait {
       let book = child.object(with: id)
@@ -241,7 +235,7 @@ import Testing
     let store = try TemporaryStore()
     let id = try store.save { $0.make("Book", ["title": "One"]) }.objectID
     let parent = store.context()
-    let child = child(of: parent)
+    let child = parent.child()
     try child.performAndWait {
       child.object(with: id).setValue("transient", forKey: "note")
       try child.save()
@@ -253,7 +247,7 @@ import Testing
     let store = try TemporaryStore()
     try store.save { context in for number in 0..<10 { context.make("Book", ["title": "\(number)", "pages": number]) } }
     let parent = store.context()
-    let child = child(of: parent)
+    let child = parent.child()
     try parent.performAndWait {
       for book in try parent.all("Book") { book.setValue("changed", forKey: "title") }
     }
@@ -267,10 +261,8 @@ import Testing
   @Test func anObjectSavedIntoItsParentsGetsItsPermanentIDInTheChild() throws {
     let store = try TemporaryStore()
     let root = store.context()
-    let middle = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-    middle.parent = root
-    let child = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-    child.parent = middle
+    let middle = root.child()
+    let child = middle.child()
     let id = try child.performAndWait { () throws -> NSManagedObjectID in
       let book = child.make("Book", ["title": "One"])
       try child.save()
@@ -291,7 +283,7 @@ import Testing
   @Test func permanentIDsObtainedInAChildHoldThroughAllSaves() throws {
     let store = try TemporaryStore()
     let parent = store.context()
-    let child = child(of: parent)
+    let child = parent.child()
     let id: NSManagedObjectID = try child.performAndWait {
       let author = child.make("Author", ["name": "Ada"])
       let book = child.make("Book", ["title": "One", "author": author])
@@ -313,7 +305,7 @@ import Testing
     let store = try TemporaryStore()
     try store.save { context in for number in 0..<6 { context.make("Book", ["title": "b\(number)", "pages": number]) } }
     let parent = store.context()
-    let child = child(of: parent)
+    let child = parent.child()
     try parent.performAndWait {
       parent.delete(try parent.all("Book", where: "pages == 0")[0])
       try parent.all("Book", where: "pages == 5")[0].setValue(-5, forKey: "pages")
@@ -341,7 +333,7 @@ import Testing
     let store = try TemporaryStore()
     let parent = NSManagedObjectContext(.mainQueue)
     parent.persistentStoreCoordinator = store.coordinator
-    let child = child(of: parent)
+    let child = parent.child()
     try await child.perform {
       child.make("Book", ["title": "One"])
       try child.save()
@@ -353,7 +345,7 @@ import Testing
   @Test func callbacksRunInTheLevelsThatSave() throws {
     let store = try TemporaryStore(LibraryModel.makeWithClasses())
     let parent = store.context()
-    let child = child(of: parent)
+    let child = parent.child()
     let book = try child.performAndWait { () -> RecordingBook in
       let book = try #require(child.make("Book", ["title": "One"]) as? RecordingBook)
       try child.save()
@@ -374,7 +366,7 @@ import Testing
     let store = try TemporaryStore(model)
     try store.save { $0.make("Tag", ["label": "taken"]) }
     let parent = store.context()
-    let child = child(of: parent)
+    let child = parent.child()
     let tag = try child.performAndWait { () -> NSManagedObject in
       let tag = child.make("Tag", ["label": "taken"])
       try child.save()

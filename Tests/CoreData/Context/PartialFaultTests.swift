@@ -37,8 +37,7 @@ import Testing
     try store.save { context in
       for title in ["a", "b", "c"] { context.make("Book", ["title": title, "pages": 3]) }
     }
-    let context = NSManagedObjectContext(.privateQueue)
-    context.persistentStoreCoordinator = try store.otherCoordinator()
+    let context = try store.otherCoordinator().context()
     try context.performAndWait {
       let books = try context.fetch(Self.request(["title"]))
       books[0].setValue("A", forKey: "title")

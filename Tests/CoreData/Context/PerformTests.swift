@@ -78,8 +78,7 @@ import Testing
     await withTaskGroup(of: Void.self) { group in
       for number in 0..<8 {
         group.addTask {
-          let child = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-          child.parent = parent
+          let child = parent.child()
           for turn in 0..<10 {
             try? await child.perform {
               child.make("Book", ["title": "\(number)-\(turn)"])
@@ -106,8 +105,7 @@ import Testing
     try context.save()
     try #expect(context.all("Book").map { $0.text("title") } == ["Two"])
     // A child on a private queue saves into it while the main thread waits.
-    let child = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-    child.persistentStoreCoordinator = store.coordinator
+    let child = store.coordinator.context()
     try child.performAndWait {
       try child.all("Book")[0].setValue("Three", forKey: "title")
       try child.save()

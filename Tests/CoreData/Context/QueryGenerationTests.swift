@@ -15,8 +15,7 @@ import Testing
 
   /// Another context, of the same or of another coordinator, changes b1, deletes b2 and adds b4.
   private func interfere(_ store: TemporaryStore, _ coordinator: NSPersistentStoreCoordinator? = nil) throws {
-    let context = NSManagedObjectContext(.privateQueue)
-    context.persistentStoreCoordinator = coordinator ?? store.coordinator
+    let context = (coordinator ?? store.coordinator).context()
     try context.performAndWait {
       let books = try context.all("Book", sort: "pages")
       books[0].setValue("changed", forKey: "title")
@@ -161,8 +160,7 @@ import Testing
   @Test func aChildReadsWhatItsParentReadsAndCannotBePinned() throws {
     let store = try library()
     let parent = store.context()
-    let child = NSManagedObjectContext(.privateQueue)
-    child.parent = parent
+    let child = parent.child()
     try parent.performAndWait {
       try parent.setQueryGenerationFrom(.current)
       _ = try titles(parent)
@@ -198,8 +196,7 @@ import Testing
 
   @Test func aTokenIsOfItsCoordinatorAndOnlyCurrentIsArchived() throws {
     let store = try library()
-    let other = NSManagedObjectContext(.privateQueue)
-    other.persistentStoreCoordinator = try store.otherCoordinator()
+    let other = try store.otherCoordinator().context()
     let token = try store.read { context -> NSQueryGenerationToken? in
       try context.setQueryGenerationFrom(.current)
       _ = try titles(context)
@@ -223,13 +220,11 @@ import Testing
   func storesInMemoryAreNotPinned(type: String) throws {
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: LibraryModel.make())
     try coordinator.addPersistentStore(ofType: type, configurationName: nil, at: URL(fileURLWithPath: "/dev/null"))
-    let context = NSManagedObjectContext(.privateQueue)
-    context.persistentStoreCoordinator = coordinator
+    let context = coordinator.context()
     try context.performAndWait {
       try context.setQueryGenerationFrom(.current)
       try #expect(titles(context).isEmpty)
-      let other = NSManagedObjectContext(.privateQueue)
-      other.persistentStoreCoordinator = coordinator
+      let other = coordinator.context()
       try other.performAndWait {
         other.make("Book", ["title": "b"])
         try other.save()

@@ -38,17 +38,11 @@ import Testing
     return (store, ids)
   }
 
-  private func child(of parent: NSManagedObjectContext) -> NSManagedObjectContext {
-    let child = NSManagedObjectContext(.privateQueue)
-    child.parent = parent
-    return child
-  }
-
   /// A context, one below it, and one below that.
   private func line(from root: NSManagedObjectContext) -> (middle: NSManagedObjectContext, last: NSManagedObjectContext)
   {
-    let middle = child(of: root)
-    return (middle, child(of: middle))
+    let middle = root.child()
+    return (middle, middle.child())
   }
 
   /// Lets the context read through those above it, and returns when it begins to.
@@ -68,7 +62,7 @@ import Testing
   @Test func aChildMergesWhileItsPrivateParentWaitsForIt() async throws {
     let (store, ids) = try library()
     let parent = store.context()
-    let child = child(of: parent)
+    let child = parent.child()
     child.automaticallyMergesChangesFromParent = true
     let ended = await ends {
       let book = try child.performAndWait { try child.existingObject(with: ids[0]) }
@@ -91,7 +85,7 @@ import Testing
   @Test func aChildSavesWhileItsPrivateParentWaitsForIt() async throws {
     let (store, _) = try library()
     let parent = store.context()
-    let child = child(of: parent)
+    let child = parent.child()
     let ended = await ends {
       try parent.performAndWait {
         let begun = DispatchSemaphore(value: 0)
@@ -199,7 +193,7 @@ import Testing
   @Test func aChildReadsAfterTheBlocksThatItsParentGotBefore() async throws {
     let (store, ids) = try library()
     let parent = store.context()
-    let child = child(of: parent)
+    let child = parent.child()
     let ended = await ends {
       for round in 0..<100 {
         parent.perform { parent.object(with: ids[0]).setValue("\(round)", forKey: "title") }
@@ -244,7 +238,7 @@ import Testing
   func manyThreadsInOneTreeNeitherStopNorMeet(type: NSManagedObjectContext.ConcurrencyType, seed: UInt64) async throws {
     var tree = [NSManagedObjectContext(type)]
     // Each context has two below it.
-    for index in 1..<7 { tree.append(child(of: tree[(index - 1) / 2])) }
+    for index in 1..<7 { tree.append(tree[(index - 1) / 2].child()) }
     let contexts = tree
     let (counts, visits) = (tree.map { _ in Count() }, tree.map { _ in Count() })
     let lock = NSLock()

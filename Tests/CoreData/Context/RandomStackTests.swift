@@ -16,10 +16,8 @@ import Testing
     init(seed: Int) throws {
       store = try TemporaryStore()
       let root = store.context()
-      let child = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-      child.parent = root
-      let grandchild = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-      grandchild.parent = child
+      let child = root.child()
+      let grandchild = child.child()
       levels = [root, child, grandchild]
       views = Array(repeating: PlainLibrary(), count: 3)
       random = RandomSteps(seed: seed)
@@ -117,8 +115,7 @@ import Testing
   private func foreignSave(_ history: History) throws {
     for context in history.levels { context.performAndWait { context.rollback() } }
     let other = try history.store.otherCoordinator()
-    let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-    context.persistentStoreCoordinator = other
+    let context = other.context()
     try context.performAndWait {
       for _ in 0..<3 { try context.changeAtRandom(&history.file, &history.random) }
       try context.save()

@@ -40,8 +40,7 @@ import Testing
       try #expect(context.count(for: books) == 1)
       #expect(log.objects(.NSManagedObjectContextObjectsDidChange, NSDeletedObjectsKey).count == 2)
       // A child sees its parent so.
-      let child = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-      child.parent = context
+      let child = context.child()
       context.delete(authors[1])
       try child.performAndWait { try #expect(child.fetch(books).isEmpty && child.count(for: books) == 0) }
       #expect(context.deletedObjects.count == 4)

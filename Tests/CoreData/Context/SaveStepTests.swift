@@ -90,8 +90,7 @@ final class StepTag: NSManagedObject {
   @Test func aChildsSaveTellsTemporaryIDs() throws {
     let store = try TemporaryStore()
     let parent = store.context()
-    let child = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-    child.parent = parent
+    let child = parent.child()
     try child.performAndWait {
       let log = NotificationLog(child)
       let tag = child.make("Tag")
@@ -110,8 +109,7 @@ final class StepTag: NSManagedObject {
         ofType: NSSQLiteStoreType, configurationName: nil, at: store.url,
         options: [NSReadOnlyPersistentStoreOption: isReadOnly])
     }
-    let context = NSManagedObjectContext(.privateQueue)
-    context.persistentStoreCoordinator = coordinator
+    let context = coordinator.context()
     try context.performAndWait {
       let tag = context.make("Tag", ["label": "new"])
       try context.save()

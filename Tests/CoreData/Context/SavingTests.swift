@@ -21,8 +21,7 @@ import Testing
       return book.objectID
     }
     let other = try store.otherCoordinator()
-    let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-    context.persistentStoreCoordinator = other
+    let context = other.context()
     try context.performAndWait {
       let bookID = try #require(other.managedObjectID(forURIRepresentation: id.uriRepresentation()))
       let book = try context.existingObject(with: bookID)

@@ -45,8 +45,7 @@ import Testing
         request.affectedStores = [store]
         try #expect(context.fetch(request).map { $0.text("title") } == titles)
         try #expect(context.count(for: request) == 2)
-        let child = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-        child.parent = context
+        let child = context.child()
         let ids = context.registeredObjects.map(\.objectID)
         try child.performAndWait {
           // A change in the child does not bring in what the parent leaves out.

@@ -67,8 +67,7 @@ import Testing
   @Test func aChildsFetchGivesTransientsTheirDefaults() throws {
     let (store, id) = try store(default: 7)
     let parent = store.context()
-    let child = NSManagedObjectContext(.privateQueue)
-    child.parent = parent
+    let child = parent.child()
     try parent.performAndWait {
       let car = try parent.existingObject(with: id)
       car.setValue(50, forKey: "speed")
@@ -96,8 +95,7 @@ import Testing
   @Test func aChildsFetchGivesATransientWithoutDefaultNoValue() throws {
     let (store, id) = try store(default: nil)
     let parent = store.context()
-    let child = NSManagedObjectContext(.privateQueue)
-    child.parent = parent
+    let child = parent.child()
     try parent.performAndWait {
       let car = try parent.existingObject(with: id)
       car.setValue(50, forKey: "speed")

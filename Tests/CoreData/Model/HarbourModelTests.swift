@@ -102,8 +102,7 @@ import Testing
     defer { try? FileManager.default.removeItem(at: folder) }
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: try StoreModels.model(ofStore: "Harbour-1"))
     try coordinator.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: nil, at: file, options: nil)
-    let context = NSManagedObjectContext(.privateQueue)
-    context.persistentStoreCoordinator = coordinator
+    let context = coordinator.context()
     try context.performAndWait {
       let vessel = try #require(context.all("Vessel", where: "name == 'Vessel 0'").first)
       let expected: [String: NSObject] = [

@@ -112,8 +112,7 @@ import Testing
     try coordinator.addPersistentStore(
       ofType: NSSQLiteStoreType, configurationName: nil, at: store.url,
       options: [NSMigratePersistentStoresAutomaticallyOption: false])
-    let context = NSManagedObjectContext(.privateQueue)
-    context.persistentStoreCoordinator = coordinator
+    let context = coordinator.context()
     try context.performAndWait {
       let quay = try #require(context.all("Quay").first)
       let berth = context.make("Berth", ["code": "B1"])

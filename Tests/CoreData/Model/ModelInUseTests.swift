@@ -12,8 +12,7 @@ import Testing
       let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
       try coordinator.addPersistentStore(
         ofType: type, configurationName: "Local", at: folder.folder.appendingPathComponent("local.\(type)"))
-      let context = NSManagedObjectContext(.privateQueue)
-      context.persistentStoreCoordinator = coordinator
+      let context = coordinator.context()
       try context.performAndWait {
         context.make("Book", ["title": "One"])
         try context.save()
@@ -33,8 +32,7 @@ import Testing
     for configuration in [nil, "Local"] {
       let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
       try coordinator.addPersistentStore(ofType: type, configurationName: configuration, at: url)
-      let context = NSManagedObjectContext(.privateQueue)
-      context.persistentStoreCoordinator = coordinator
+      let context = coordinator.context()
       try context.performAndWait {
         if configuration == nil {
           context.make("Comic", ["title": "One"])

@@ -243,8 +243,7 @@ import Testing
   @Test func aChildTakesAGraphToItsParent() throws {
     let library = try LooseLibrary()
     try library.store.read { parent in
-      let child = NSManagedObjectContext(.privateQueue)
-      child.parent = parent
+      let child = parent.child()
       try child.performAndWait {
         let author = library.make("Author", ["name": "Ada"])
         library.make("Book", ["title": "One", "author": author])

@@ -148,8 +148,7 @@ import Testing
       #expect(!book.hasChanges && !context.hasChanges)
       try context.save()
     }
-    let context = NSManagedObjectContext(.privateQueue)
-    context.persistentStoreCoordinator = try store.otherCoordinator()
+    let context = try store.otherCoordinator().context()
     try context.performAndWait { try #expect(context.all("Book")[0].value(forKey: "extra") as? NSArray == ["a"]) }
   }
 

@@ -155,8 +155,7 @@ import Testing
       return list
     }.objectID
     let parent = store.context()
-    let child = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-    child.parent = parent
+    let child = parent.child()
     try child.performAndWait {
       let list = child.object(with: id)
       #expect(names(list, "items") == ["a", "b", "c"])

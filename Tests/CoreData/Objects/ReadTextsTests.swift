@@ -61,8 +61,7 @@ import Testing
       context.rollback()
       expect(Self.text("first"), of: book)
       // Given: another coordinator writes.
-      let rival = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-      rival.persistentStoreCoordinator = try store.otherCoordinator()
+      let rival = try store.otherCoordinator().context()
       try rival.performAndWait {
         try #require(try rival.all("Book").first).setValue(Self.text("third"), forKey: "title")
         try rival.save()

@@ -17,8 +17,7 @@ import Testing
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
     _ = try coordinator.addPersistentStore(
       ofType: NSSQLiteStoreType, configurationName: nil, at: store.url, allowing: .additions)
-    let context = NSManagedObjectContext(.privateQueue)
-    context.persistentStoreCoordinator = coordinator
+    let context = coordinator.context()
     try context.performAndWait {
       context.make("Author", ["name": "Ada", "nickname": "A"])
       try context.save()

@@ -39,8 +39,7 @@ import Testing
     #expect(UUID(uuidString: name) != nil && name == name.uppercased())
     #expect(rows == [["02" + Data(name.utf8).map { String(format: "%02X", $0) }.joined() + "00"], ["010102"]])
     // Another coordinator, which has nothing in memory, reads the file.
-    let context = NSManagedObjectContext(.privateQueue)
-    context.persistentStoreCoordinator = try store.otherCoordinator()
+    let context = try store.otherCoordinator().context()
     try context.performAndWait {
       let photos = try context.all("Photo").sorted { $0.text("name") ?? "" < $1.text("name") ?? "" }
       #expect(photos[0].value(forKey: "data") as? Data == large(7))
@@ -101,8 +100,7 @@ import Testing
     try coordinator.addPersistentStore(
       ofType: NSSQLiteStoreType, configurationName: nil, at: store.url,
       options: [NSMigratePersistentStoresAutomaticallyOption: true, NSInferMappingModelAutomaticallyOption: true])
-    let context = NSManagedObjectContext(.privateQueue)
-    context.persistentStoreCoordinator = coordinator
+    let context = coordinator.context()
     try context.performAndWait {
       try #expect(context.all("Photo").first?.value(forKey: "data") as? Data == large(3))
     }

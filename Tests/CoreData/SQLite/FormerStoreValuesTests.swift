@@ -13,8 +13,7 @@ import Testing
     let options = prefix.map { [NSPersistentStoreTablePrefixOption: $0] }
     let store = try coordinator.addPersistentStore(
       ofType: NSSQLiteStoreType, configurationName: nil, at: file, options: options)
-    let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-    context.persistentStoreCoordinator = coordinator
+    let context = coordinator.context()
     return (context, try #require((store as? SQLiteStore)?.schema))
   }
 

@@ -106,8 +106,7 @@ import Testing
     let store = try TemporaryStore()
     try store.save { context in for number in 0..<16 { context.make("Tag", ["label": "\(number)"]) } }
     let context = store.context()
-    let rival = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-    rival.persistentStoreCoordinator = try store.otherCoordinator()
+    let rival = try store.otherCoordinator().context()
     try context.performAndWait {
       let tags = try context.all("Tag", sort: "label")
       for tag in tags { if contextDeletes { context.delete(tag) } else { tag.setValue("mine", forKey: "label") } }

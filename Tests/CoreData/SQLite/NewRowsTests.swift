@@ -89,8 +89,7 @@ import Testing
       #expect(try context.objects(of: tag, keys: []).isEmpty)
       context.reset()
       // Given: another coordinator writes.
-      let rival = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-      rival.persistentStoreCoordinator = try store.otherCoordinator()
+      let rival = try store.otherCoordinator().context()
       try rival.performAndWait {
         try #require(try rival.all("Tag", where: "label == '7'").first).setValue("new", forKey: "label")
         try rival.save()

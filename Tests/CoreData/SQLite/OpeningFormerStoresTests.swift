@@ -9,9 +9,7 @@ import Testing
   private func open(_ model: NSManagedObjectModel, _ file: URL) throws -> NSManagedObjectContext {
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
     try coordinator.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: nil, at: file, options: nil)
-    let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-    context.persistentStoreCoordinator = coordinator
-    return context
+    return coordinator.context()
   }
 
   @Test("Every object of every entity is found, and all its properties can be read", arguments: StoreModels.names)

@@ -160,22 +160,16 @@ import Testing
     let store = try filledStore(rows: 300, &random)
     let rows = try PlainColumn.rows(of: store)
     let coordinator = try store.otherCoordinator()
-    func context() -> NSManagedObjectContext {
-      let context = NSManagedObjectContext(.privateQueue)
-      context.persistentStoreCoordinator = coordinator
-      return context
-    }
-    let first = context()
+    let first = coordinator.context()
     try first.performAndWait { try compare(fetched(in: first), rows) }
     // From the row cache, each alone.
-    let second = context()
+    let second = coordinator.context()
     try second.performAndWait {
       let ids = try first.performAndWait { try first.all("Cell").map(\.objectID) }
       for id in ids { try compare([id.key: second.existingObject(with: id)], rows) }
     }
     // From the file, each alone.
-    let third = NSManagedObjectContext(.privateQueue)
-    third.persistentStoreCoordinator = try store.otherCoordinator()
+    let third = try store.otherCoordinator().context()
     try third.performAndWait {
       let request = NSFetchRequest<NSManagedObject>(entityName: "Cell")
       request.includesPropertyValues = false
@@ -187,8 +181,7 @@ import Testing
     var random = SeededGenerator(seed: 4)
     let store = try filledStore(rows: 200, &random)
     let rows = try PlainColumn.rows(of: store)
-    let context = NSManagedObjectContext(.privateQueue)
-    context.persistentStoreCoordinator = try store.otherCoordinator()
+    let context = try store.otherCoordinator().context()
     try context.performAndWait {
       let kept = try fetched(in: context).filter { $0.key % 41 == 0 }
       context.refreshAllExcept(Array(kept.values))
@@ -210,8 +203,7 @@ import Testing
         AND \((1 << bits) - 1)
         """)
     }
-    let context = NSManagedObjectContext(.privateQueue)
-    context.persistentStoreCoordinator = try store.otherCoordinator()
+    let context = try store.otherCoordinator().context()
     try context.performAndWait {
       let objects = try fetched(in: context)
       // Each object gets a row of its own: an unchanged one, one with a text, one without.

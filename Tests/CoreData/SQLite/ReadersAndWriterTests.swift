@@ -83,8 +83,7 @@ import Testing
     try coordinator.addPersistentStore(
       ofType: NSSQLiteStoreType, configurationName: nil, at: store.url,
       options: [NSPersistentStoreTimeoutOption: NSNumber(value: 0.05)])
-    let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-    context.persistentStoreCoordinator = coordinator
+    let context = coordinator.context()
     let other = try SQLiteConnection(path: store.url.path, access: .readWrite)
     try other.execute("BEGIN IMMEDIATE")
     try context.performAndWait {

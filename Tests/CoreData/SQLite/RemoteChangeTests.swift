@@ -12,8 +12,7 @@ import Testing
   }
 
   private func save(_ label: String, _ coordinator: NSPersistentStoreCoordinator) throws {
-    let context = NSManagedObjectContext(.privateQueue)
-    context.persistentStoreCoordinator = coordinator
+    let context = coordinator.context()
     try context.performAndWait {
       context.make("Tag", ["label": label])
       try context.save()
@@ -58,8 +57,7 @@ import Testing
       let coordinator = NSPersistentStoreCoordinator(managedObjectModel: LibraryModel.make())
       try coordinator.addPersistentStore(
         ofType: NSSQLiteStoreType, configurationName: nil, at: URL(fileURLWithPath: path))
-      let context = NSManagedObjectContext(.privateQueue)
-      context.persistentStoreCoordinator = coordinator
+      let context = coordinator.context()
       try context.performAndWait {
         for number in 1...100 {
           context.make("Tag", ["label": "\(number)"])

@@ -40,8 +40,7 @@ import Testing
   /// one: the new value    |
   @Test func aLookUpSeesWhatARivalCommittedBefore() throws {
     let library = try Library()
-    let rival = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-    rival.persistentStoreCoordinator = try library.store.otherCoordinator()
+    let rival = try library.store.otherCoordinator().context()
     for number in 1..<20 {
       try library.shareRead("\(number - 1)")
       try rival.performAndWait {

@@ -30,8 +30,7 @@ import Testing
       ofType: NSSQLiteStoreType, configurationName: nil, at: directory.appendingPathComponent("s.sqlite"), options: nil)
     var random = SeededGenerator(seed: UInt64(seed))
     var expected: [NSManagedObjectID: [String: String]] = [:]
-    let writer = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-    writer.persistentStoreCoordinator = coordinator
+    let writer = coordinator.context()
     try writer.performAndWait {
       // More sets of columns than are kept.
       for _ in 0..<40 {
@@ -47,8 +46,7 @@ import Testing
         for thing in things { expected[thing.objectID] = Self.values(thing) }
       }
     }
-    let reader = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-    reader.persistentStoreCoordinator = coordinator
+    let reader = coordinator.context()
     try reader.performAndWait {
       for store in coordinator.persistentStores { (store as? SQLiteStore)?.rowCache.removeAll() }
       let things = try reader.fetch(NSFetchRequest<NSManagedObject>(entityName: "Thing"))
@@ -74,8 +72,7 @@ import Testing
     let store = try coordinator.addPersistentStore(
       ofType: NSSQLiteStoreType, configurationName: nil, at: directory.appendingPathComponent("s.sqlite"), options: nil)
     let sqlite = try #require(store as? SQLiteStore)
-    let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-    context.persistentStoreCoordinator = coordinator
+    let context = coordinator.context()
     try context.performAndWait {
       for value in [nil, nil, "x", "y"] {
         NSEntityDescription.insertNewObject(forEntityName: "Thing", into: context).setValue(value, forKey: "a0")

@@ -40,9 +40,7 @@ import Testing
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
     _ = try coordinator.addPersistentStore(
       ofType: NSSQLiteStoreType, configurationName: nil, at: store.url, allowing: migration)
-    let context = NSManagedObjectContext(.privateQueue)
-    context.persistentStoreCoordinator = coordinator
-    return context
+    return coordinator.context()
   }
 
   @Test(arguments: [(AllowedMigration.additions, false), (.inferred, false), (.inferred, true)])

@@ -107,8 +107,7 @@ import Testing
   func whileOpen() throws {
     let store = try ExternalPhotos.store()
     let coordinator = try store.otherCoordinator()
-    let context = NSManagedObjectContext(.privateQueue)
-    context.persistentStoreCoordinator = coordinator
+    let context = coordinator.context()
     try context.performAndWait {
       let photo = context.make("Photo", ["name": "a"])
       for byte in 0..<60 {

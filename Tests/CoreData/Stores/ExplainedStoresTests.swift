@@ -9,8 +9,7 @@ import Testing
   func aFetchIsExplainedWhereADatabaseEvaluatesIt(kind: StoreKind) throws {
     let subject = try StoreSubject(kind)
     _ = try subject.insert("Book", [["title": "Emma", "pages": 474], ["title": "Persuasion", "pages": 249]])
-    let context = NSManagedObjectContext(.privateQueue)
-    context.persistentStoreCoordinator = subject.coordinator
+    let context = subject.coordinator.context()
     try context.performAndWait {
       for type in [NSFetchRequestResultType.managedObjectResultType, .dictionaryResultType, .countResultType] {
         let request = NSFetchRequest<any NSFetchRequestResult>(entityName: "Book")

@@ -48,8 +48,7 @@ import Testing
     }
 
     func write(_ value: String, to name: String, _ coordinator: NSPersistentStoreCoordinator) throws {
-      let context = NSManagedObjectContext(.privateQueue)
-      context.persistentStoreCoordinator = coordinator
+      let context = coordinator.context()
       try context.performAndWait {
         context.make("OnlyHere", [name: value])
         try context.save()
@@ -57,8 +56,7 @@ import Testing
     }
 
     func values(_ name: String, _ coordinator: NSPersistentStoreCoordinator) throws -> [String?] {
-      let context = NSManagedObjectContext(.privateQueue)
-      context.persistentStoreCoordinator = coordinator
+      let context = coordinator.context()
       return try context.performAndWait { try context.all("OnlyHere", sort: name).map { $0.text(name) } }
     }
 

@@ -8,8 +8,7 @@ import Testing
   private struct BookFoundError: Error {}
 
   private func count(_ entity: String, _ coordinator: NSPersistentStoreCoordinator) throws -> Int {
-    let context = NSManagedObjectContext(.privateQueue)
-    context.persistentStoreCoordinator = coordinator
+    let context = coordinator.context()
     return try context.performAndWait { try context.count(for: NSFetchRequest<NSManagedObject>(entityName: entity)) }
   }
 
@@ -23,8 +22,7 @@ import Testing
   func aSaveFailsWithTheErrorOfItsCheckAndWritesNothing(kind: StoreKind) throws {
     let subject = try StoreSubject(kind)
     let other = try subject.openedAgain()
-    let context = NSManagedObjectContext(.privateQueue)
-    context.persistentStoreCoordinator = subject.coordinator
+    let context = subject.coordinator.context()
     try context.performAndWait {
       let tag = context.make("Tag", ["label": "mine"])
       context.check(inNextSave: {
@@ -45,8 +43,7 @@ import Testing
   @Test(arguments: StoreKind.allCases.filter(\.noticesOthers))
   func aCheckIsForOneSave(kind: StoreKind) throws {
     let subject = try StoreSubject(kind)
-    let context = NSManagedObjectContext(.privateQueue)
-    context.persistentStoreCoordinator = subject.coordinator
+    let context = subject.coordinator.context()
     try context.performAndWait {
       var checks = 0
       context.check(inNextSave: { checks += 1 })

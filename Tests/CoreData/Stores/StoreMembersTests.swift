@@ -12,19 +12,13 @@ import Testing
     return coordinator
   }
 
-  private func context(_ coordinator: NSPersistentStoreCoordinator) -> NSManagedObjectContext {
-    let context = NSManagedObjectContext(.privateQueue)
-    context.persistentStoreCoordinator = coordinator
-    return context
-  }
-
   private func labels(_ coordinator: NSPersistentStoreCoordinator) throws -> [String] {
-    let context = context(coordinator)
+    let context = coordinator.context()
     return try context.performAndWait { try context.all("Tag", sort: "label").compactMap { $0.text("label") } }
   }
 
   private func save(_ label: String, _ coordinator: NSPersistentStoreCoordinator) throws {
-    let context = context(coordinator)
+    let context = coordinator.context()
     try context.performAndWait {
       context.make("Tag", ["label": label])
       try context.save()
@@ -217,7 +211,7 @@ import Testing
     let other = NSPersistentStoreCoordinator(managedObjectModel: LibraryModel.make())
     try other.destroyPersistentStore(at: store.url, ofType: NSSQLiteStoreType)
     // Other coordinators still have the file open: they find it empty, not old.
-    let reader = context(store.coordinator)
+    let reader = store.coordinator.context()
     reader.performAndWait { expectError(134180) { try reader.all("Tag") } }
     try store.coordinator.remove(store.coordinator.persistentStores[0])
     try other.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: nil, at: store.url)
@@ -234,7 +228,7 @@ import Testing
     let store = try TemporaryStore()
     try save("a", store.coordinator)
     let old = store.coordinator.persistentStores[0]
-    let context = context(store.coordinator)
+    let context = store.coordinator.context()
     let tag = try context.performAndWait { try context.all("Tag")[0].objectID }
     try store.coordinator.destroyPersistentStore(at: store.url, ofType: NSSQLiteStoreType)
     #expect(store.coordinator.persistentStores.isEmpty && old.persistentStoreCoordinator == nil)
@@ -295,7 +289,7 @@ import Testing
     let coordinator = store.coordinator
     try save("a", coordinator)
     let old = coordinator.persistentStores[0]
-    let reader = context(coordinator)
+    let reader = coordinator.context()
     let before = try reader.performAndWait { try reader.all("Tag")[0].objectID }
     let log = StoreNotificationLog(coordinator)
     let url = store.folder.appendingPathComponent("moved.sqlite")

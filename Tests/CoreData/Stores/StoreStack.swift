@@ -35,9 +35,7 @@ struct StoreStack {
   }
 
   func context(_ coordinator: NSPersistentStoreCoordinator? = nil) -> NSManagedObjectContext {
-    let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-    context.persistentStoreCoordinator = coordinator ?? self.coordinator
-    return context
+    (coordinator ?? self.coordinator).context()
   }
 
   /// Another coordinator with the same store, as another process has it.

@@ -99,9 +99,7 @@ final class Disguise: NSObject, NSSecureCoding {
       try coordinator.addPersistentStore(
         ofType: NSSQLiteStoreType, configurationName: nil, at: folder.appendingPathComponent("walls.sqlite"),
         options: nil)
-      let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-      context.persistentStoreCoordinator = coordinator
-      return context
+      return coordinator.context()
     }
     let writing = try context()
     try writing.performAndWait {

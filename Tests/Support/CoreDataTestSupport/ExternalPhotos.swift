@@ -26,9 +26,7 @@ package enum ExternalPhotos {
   package static func open(_ url: URL) throws -> NSManagedObjectContext {
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model())
     try coordinator.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: nil, at: url, options: nil)
-    let context = NSManagedObjectContext(.privateQueue)
-    context.persistentStoreCoordinator = coordinator
-    return context
+    return coordinator.context()
   }
 
   /// The data of all photos, in the order of their names, as a coordinator of its own reads them.

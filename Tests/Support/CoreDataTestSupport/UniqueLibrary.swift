@@ -15,8 +15,7 @@ package struct UniqueLibrary {
   package func context(_ policy: NSMergePolicyType, on coordinator: NSPersistentStoreCoordinator? = nil)
     -> NSManagedObjectContext
   {
-    let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-    context.persistentStoreCoordinator = coordinator ?? store.coordinator
+    let context = (coordinator ?? store.coordinator).context()
     context.mergePolicy = NSMergePolicy(merge: policy)
     return context
   }

@@ -20,9 +20,7 @@ package final class TemporaryStore: Sendable {
   deinit { try? FileManager.default.removeItem(at: folder) }
 
   package func context() -> NSManagedObjectContext {
-    let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-    context.persistentStoreCoordinator = coordinator
-    return context
+    coordinator.context()
   }
 
   /// A second coordinator on the same file, like that of another process.
@@ -34,14 +32,21 @@ package final class TemporaryStore: Sendable {
   }
 }
 
+extension NSPersistentStoreCoordinator {
+  /// A context with a private queue on the coordinator.
+  package func context() -> NSManagedObjectContext {
+    let context = NSManagedObjectContext(.privateQueue)
+    context.persistentStoreCoordinator = self
+    return context
+  }
+}
+
 /// A context on a store of the library's model that is in memory only, of either kind: SQLite or rows.
 package func libraryContext(_ type: String) throws -> NSManagedObjectContext {
   let coordinator = NSPersistentStoreCoordinator(managedObjectModel: LibraryModel.make())
   let url = URL(fileURLWithPath: "/dev/null")
   try coordinator.addPersistentStore(ofType: type, configurationName: nil, at: url, options: nil)
-  let context = NSManagedObjectContext(.privateQueue)
-  context.persistentStoreCoordinator = coordinator
-  return context
+  return coordinator.context()
 }
 
 /// Authors, books and tags: every kind of relationship and attribute in one small model.
@@ -136,6 +141,13 @@ package enum LibraryModel {
 }
 
 extension NSManagedObjectContext {
+  /// A child with a private queue.
+  package func child() -> NSManagedObjectContext {
+    let child = NSManagedObjectContext(.privateQueue)
+    child.parent = self
+    return child
+  }
+
   @discardableResult
   package func make(_ entity: String, _ values: [String: Any] = [:]) -> NSManagedObject {
     let object = NSEntityDescription.insertNewObject(forEntityName: entity, into: self)

@@ -107,10 +107,9 @@ import Testing
   }
 
   @Test func theLastCallMayReleaseTheActor() async throws {
-    let coordinator = try libraryContext(NSInMemoryStoreType).persistentStoreCoordinator
+    let coordinator = try #require(try libraryContext(NSInMemoryStoreType).persistentStoreCoordinator)
     for _ in 0..<300 {
-      let context = NSManagedObjectContext(.privateQueue)
-      context.persistentStoreCoordinator = coordinator
+      let context = coordinator.context()
       let isOnQueue = await withCheckedContinuation { continuation in
         Task { await Library(context, onEnd: { continuation.resume(returning: $0) }).draft("Emma") }
       }

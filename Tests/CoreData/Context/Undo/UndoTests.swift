@@ -374,8 +374,7 @@ import Testing
 
   @Test func aChildsSaveIsUndoneInTheParent() throws {
     try withLibrary { store, context, library in
-      let child = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-      child.parent = context
+      let child = context.child()
       let id = library.one.objectID
       try child.performAndWait {
         let book = child.object(with: id)

@@ -108,8 +108,7 @@ struct StoreContents {
   init(of file: URL, _ model: NSManagedObjectModel) throws {
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
     try coordinator.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: nil, at: file, options: nil)
-    let context = NSManagedObjectContext(.privateQueue)
-    context.persistentStoreCoordinator = coordinator
+    let context = coordinator.context()
     try context.performAndWait {
       for entity in model.entities where !entity.isAbstract {
         values["\(entity.name ?? "")"] = "entity"

@@ -158,8 +158,7 @@ import Testing
     let store = try places()
     let parent = store.context()
     parent.undoManager = UndoManager()
-    let child = NSManagedObjectContext(.privateQueue)
-    child.parent = parent
+    let child = parent.child()
     try child.performAndWait {
       child.make("Place", ["name": "A", "address": ["city": "Rome"]])
       try child.save()

@@ -11,9 +11,7 @@ import Testing
     ]
     try coordinator.addPersistentStore(
       ofType: NSSQLiteStoreType, configurationName: nil, at: store.url, options: options)
-    let context = NSManagedObjectContext(.privateQueue)
-    context.persistentStoreCoordinator = coordinator
-    return context
+    return coordinator.context()
   }
 
   private func filled() throws -> TemporaryStore {
@@ -89,8 +87,7 @@ import Testing
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: PlacesModel.make())
     _ = try coordinator.addPersistentStore(
       ofType: NSSQLiteStoreType, configurationName: nil, at: store.url, allowing: .additions)
-    let context = NSManagedObjectContext(.privateQueue)
-    context.persistentStoreCoordinator = coordinator
+    let context = coordinator.context()
     try context.performAndWait {
       try context.all("Place")[0].setValue("Rome", forKeyPath: "address.city")
       try context.save()

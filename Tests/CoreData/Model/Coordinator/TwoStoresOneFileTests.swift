@@ -48,12 +48,6 @@ import Testing
     return coordinator
   }
 
-  private func context(_ coordinator: NSPersistentStoreCoordinator) -> NSManagedObjectContext {
-    let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-    context.persistentStoreCoordinator = coordinator
-    return context
-  }
-
   /// Everything in the app's store except its rows.
   private func appsOwn(_ store: TemporaryStore) throws -> [[String?]] {
     try store.sql(
@@ -65,7 +59,7 @@ import Testing
   @Test func oneSaveOverBothIsWrittenToBoth() throws {
     let store = try TemporaryStore(Self.appModel())
     let coordinator = try open(store)
-    let context = context(coordinator)
+    let context = coordinator.context()
     try context.performAndWait {
       let tag = context.make("Tag", ["label": "app's"])
       let file = context.make("PoolFile", ["name": "f"])
@@ -81,7 +75,7 @@ import Testing
     }
     try #expect(store.sql("SELECT ZLABEL, Z_OPT FROM ZTAG") == [["changed", "2"]])
     try #expect(store.sql("SELECT * FROM WPPOOLJOB").count == 1)
-    let again = self.context(try open(store))
+    let again = try open(store).context()
     try again.performAndWait {
       let job = try #require(try again.all("PoolJob").first)
       #expect(job.value(forKey: "attempts") as? Int == 1 && job.object("file")?.text("name") == "f")
@@ -92,7 +86,7 @@ import Testing
   @Test(arguments: [true, false])
   func aFailureInOneStoreRollsBothBack(failsInTheApps: Bool) throws {
     let store = try TemporaryStore(Self.appModel())
-    let context = context(try open(store))
+    let context = try open(store).context()
     try context.performAndWait {
       context.make("Tag", ["label": "taken"])
       context.make("PoolJob", ["kind": "index", "key": "taken"])
@@ -112,7 +106,7 @@ import Testing
 
   @Test func aConflictInOneStoreRollsBothBack() throws {
     let store = try TemporaryStore(Self.appModel())
-    let first = context(try open(store))
+    let first = try open(store).context()
     let (tagID, jobID) = try first.performAndWait {
       let tag = first.make("Tag", ["label": "t"])
       let job = first.make("PoolJob", ["kind": "index", "key": "1"])
@@ -123,7 +117,7 @@ import Testing
       first.object(with: tagID).setValue("mine", forKey: "label")
       first.object(with: jobID).setValue(1, forKey: "attempts")
       // A second attempt of the same job saved first.
-      let other = context(try open(store))
+      let other = try open(store).context()
       try other.performAndWait {
         try other.all("PoolJob")[0].setValue(9, forKey: "attempts")
         try other.save()
@@ -140,7 +134,7 @@ import Testing
       context.make("Comic", ["title": "One", "author": author])
     }
     let before = try appsOwn(store)
-    let context = context(try open(store))
+    let context = try open(store).context()
     try context.performAndWait {
       for number in 0..<20 { context.make("PoolJob", ["kind": "k", "key": "\(number)"]) }
       try context.save()
@@ -154,7 +148,7 @@ import Testing
     // The file still opens with the app's model alone.
     let app = NSPersistentStoreCoordinator(managedObjectModel: Self.appModel())
     try app.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: nil, at: store.url, options: nil)
-    let reader = self.context(app)
+    let reader = app.context()
     try reader.performAndWait { try #expect(reader.all("Author")[0].text("name") == "Eve") }
   }
 
@@ -205,7 +199,7 @@ import Testing
     try coordinator.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: "App", at: store.url, options: nil)
     let other = store.folder.appendingPathComponent("\(name).sqlite")
     try coordinator.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: "Pool", at: other, options: nil)
-    let context = context(coordinator)
+    let context = coordinator.context()
     try context.performAndWait {
       context.make("PoolJob", ["kind": "index", "key": "taken"])
       try context.save()
@@ -227,7 +221,7 @@ import Testing
     let stores = try (0..<2).map { _ in
       try coordinator.addPersistentStore(ofType: NSInMemoryStoreType, configurationName: nil, at: nil)
     }
-    let context = context(coordinator)
+    let context = coordinator.context()
     try context.performAndWait {
       let author = context.make("Author", ["name": "Ada"])
       let book = context.make("Book", ["title": "One", "author": author])
@@ -263,7 +257,7 @@ import Testing
         ofType: NSSQLiteStoreType, configurationName: nil, at: store.url,
         options: [NSReadOnlyPersistentStoreOption: isReadOnly])
     }
-    let context = context(coordinator)
+    let context = coordinator.context()
     try context.performAndWait {
       let (tag, other) = (context.make("Tag", ["label": "one"]), context.make("Tag"))
       context.assign(other, to: coordinator.persistentStores[1])
@@ -281,7 +275,7 @@ import Testing
     let stores = try (0..<2).map { _ in
       try coordinator.addPersistentStore(ofType: NSInMemoryStoreType, configurationName: nil, at: nil)
     }
-    let context = context(coordinator)
+    let context = coordinator.context()
     try context.performAndWait {
       let (book, tag) = (context.make("Book", ["title": "One"]), context.make("Tag"))
       book.setValue(NSSet(array: [tag]), forKey: "tags")

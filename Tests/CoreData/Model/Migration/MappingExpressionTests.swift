@@ -42,8 +42,7 @@ import Testing
       .migrateStore(from: store.url, type: .sqlite, mapping: mapping, to: url, type: .sqlite)
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: new)
     try coordinator.addPersistentStore(type: .sqlite, at: url)
-    let context = NSManagedObjectContext(.privateQueue)
-    context.persistentStoreCoordinator = coordinator
+    let context = coordinator.context()
     try context.performAndWait { try check(context) }
   }
 

@@ -140,8 +140,7 @@ import Testing
     let before = try NSPersistentStoreCoordinator.metadataForPersistentStore(type: .sqlite, at: source)
     #expect(store.identifier == before[NSStoreUUIDKey] as? String)
     try #expect(NSPersistentStoreCoordinator.cachedModelForPersistentStore(at: target) == new)
-    let context = NSManagedObjectContext(.privateQueue)
-    context.persistentStoreCoordinator = coordinator
+    let context = coordinator.context()
     try context.performAndWait {
       try #expect(context.count(for: NSFetchRequest<NSManagedObject>(entityName: "Maker")) == 10)
       try #expect(context.count(for: NSFetchRequest<NSManagedObject>(entityName: "LuxuryCar")) == 5)
@@ -268,8 +267,7 @@ import Testing
   ) throws {
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
     try coordinator.addPersistentStore(type: .sqlite, at: url)
-    let context = NSManagedObjectContext(.privateQueue)
-    context.persistentStoreCoordinator = coordinator
+    let context = coordinator.context()
     try context.performAndWait {
       body(context)
       try context.save()
@@ -281,8 +279,7 @@ import Testing
   ) throws {
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
     try coordinator.addPersistentStore(type: .sqlite, at: url)
-    let context = NSManagedObjectContext(.privateQueue)
-    context.persistentStoreCoordinator = coordinator
+    let context = coordinator.context()
     try context.performAndWait {
       try context.fetch(NSFetchRequest<NSManagedObject>(entityName: entity)).forEach(body)
     }

@@ -71,8 +71,7 @@ import Testing
     #expect(manager.migrationProgress == 1)
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: new)
     try coordinator.addPersistentStore(type: .sqlite, at: url)
-    let context = NSManagedObjectContext(.privateQueue)
-    context.persistentStoreCoordinator = coordinator
+    let context = coordinator.context()
     let names = try context.performAndWait { try context.all("Author").map { $0.text("fullName") } }
     #expect(names == ["Ada"])
     #expect(coordinator.persistentStores[0].identifier == store.coordinator.persistentStores[0].identifier)

@@ -38,8 +38,7 @@ import Testing
     func titles(_ url: URL) throws -> [String?] {
       let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
       try coordinator.addPersistentStore(type: .sqlite, at: url)
-      let context = NSManagedObjectContext(.privateQueue)
-      context.persistentStoreCoordinator = coordinator
+      let context = coordinator.context()
       return try context.performAndWait { try context.all("Book", sort: "title").map { $0.text("title") } }
     }
 

@@ -33,8 +33,7 @@ import Testing
       ])
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: new)
     try coordinator.addPersistentStore(type: .sqlite, at: url)
-    let context = NSManagedObjectContext(.privateQueue)
-    context.persistentStoreCoordinator = coordinator
+    let context = coordinator.context()
     try context.performAndWait {
       let books = try context.all("Book")
       #expect(Set(books.map { $0.text("subtitle") }) == ["A, again", "B, again"])
@@ -93,8 +92,7 @@ import Testing
       .migrateStore(from: store.url, type: .sqlite, mapping: mapping, to: url, type: .sqlite)
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: new)
     try coordinator.addPersistentStore(type: .sqlite, at: url)
-    let context = NSManagedObjectContext(.privateQueue)
-    context.persistentStoreCoordinator = coordinator
+    let context = coordinator.context()
     try context.performAndWait {
       try #expect(context.all("Author").map { $0.text("name") } == ["ADA"])
       try #expect(context.all("Book").isEmpty)

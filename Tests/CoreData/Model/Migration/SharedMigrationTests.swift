@@ -11,8 +11,7 @@ import Testing
   private func labels(_ store: TemporaryStore, _ model: NSManagedObjectModel) throws -> Set<String?> {
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
     try coordinator.addPersistentStore(type: .sqlite, at: store.url)
-    let context = NSManagedObjectContext(.privateQueue)
-    context.persistentStoreCoordinator = coordinator
+    let context = coordinator.context()
     return try context.performAndWait { try Set(context.all("Tag").map { $0.text("label") }) }
   }
 
@@ -95,8 +94,7 @@ import Testing
     let file = folder.appendingPathComponent("library")
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: LibraryModel.make())
     let store = try coordinator.addPersistentStore(ofType: type, configurationName: nil, at: file)
-    let context = NSManagedObjectContext(.privateQueue)
-    context.persistentStoreCoordinator = coordinator
+    let context = coordinator.context()
     try context.performAndWait {
       context.make("Tag", ["label": "kept"])
       try context.save()

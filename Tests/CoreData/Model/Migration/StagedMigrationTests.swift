@@ -47,8 +47,7 @@ import Testing
     try coordinator.addPersistentStore(
       type: .sqlite, at: store.url, options: [NSPersistentStoreStagedMigrationManagerOptionKey: manager])
     #expect(manager.container == nil)
-    let context = NSManagedObjectContext(.privateQueue)
-    context.persistentStoreCoordinator = coordinator
+    let context = coordinator.context()
     try context.performAndWait {
       try #expect(context.all("Book").map { $0.text("subtitle") } == ["of B"])
       try #expect(context.all("Author").map { $0.text("fullName") } == ["Ada"])
@@ -95,9 +94,7 @@ import Testing
     func open(_ model: NSManagedObjectModel, _ options: [AnyHashable: Any]? = nil) throws -> NSManagedObjectContext {
       let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
       try coordinator.addPersistentStore(ofType: NSXMLStoreType, configurationName: nil, at: url, options: options)
-      let context = NSManagedObjectContext(.privateQueue)
-      context.persistentStoreCoordinator = coordinator
-      return context
+      return coordinator.context()
     }
     do {
       let context = try open(references[0].resolve())

@@ -118,8 +118,7 @@ import Testing
   @Test func aChildSeesWhatItsParentHasNotSaved() async throws {
     let store = try store(3)
     let parent = store.context()
-    let child = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-    child.parent = parent
+    let child = parent.child()
     await parent.perform { _ = parent.make("Book", ["title": "unsaved"]) }
     let titles = await run(books(), in: child) { $0.finalResult?.compactMap { $0.text("title") } ?? [] }
     #expect(titles == ["10000", "10001", "10002", "unsaved"])

@@ -157,8 +157,7 @@ import Testing
       try coordinator.addPersistentStore(
         ofType: NSSQLiteStoreType, configurationName: nil, at: URL(fileURLWithPath: path),
         options: [NSPersistentHistoryTrackingKey: true])
-      let context = NSManagedObjectContext(.privateQueue)
-      context.persistentStoreCoordinator = coordinator
+      let context = coordinator.context()
       context.transactionAuthor = "other"
       try context.performAndWait {
         context.make("Book", ["title": "B"])

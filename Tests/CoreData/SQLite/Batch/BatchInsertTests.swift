@@ -239,8 +239,7 @@ import Testing
   @Test func storesInMemoryDoNotKnowBatchRequests() throws {
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: LibraryModel.make())
     try coordinator.addPersistentStore(ofType: NSInMemoryStoreType, configurationName: nil, at: nil)
-    let context = NSManagedObjectContext(.privateQueue)
-    context.persistentStoreCoordinator = coordinator
+    let context = coordinator.context()
     context.performAndWait {
       expectError(134091) { try context.execute(NSBatchInsertRequest(entityName: "Tag", objects: [])) }
       let update = NSBatchUpdateRequest(entityName: "Tag")
@@ -255,8 +254,7 @@ import Testing
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: LibraryModel.make())
     try coordinator.addPersistentStore(
       ofType: NSSQLiteStoreType, configurationName: nil, at: URL(fileURLWithPath: "/dev/null"))
-    let context = NSManagedObjectContext(.privateQueue)
-    context.persistentStoreCoordinator = coordinator
+    let context = coordinator.context()
     try context.performAndWait {
       try context.execute(NSBatchInsertRequest(entityName: "Tag", objects: [["label": "x"]]))
       try #expect(context.all("Tag").count == 1)
@@ -269,8 +267,7 @@ import Testing
     try coordinator.addPersistentStore(
       ofType: NSSQLiteStoreType, configurationName: nil, at: store.url,
       options: [NSReadOnlyPersistentStoreOption: true])
-    let context = NSManagedObjectContext(.privateQueue)
-    context.persistentStoreCoordinator = coordinator
+    let context = coordinator.context()
     context.performAndWait {
       expectError(134030) { try context.execute(NSBatchInsertRequest(entityName: "Tag", objects: [["label": "x"]])) }
     }

@@ -141,9 +141,7 @@ import Testing
     let store = try library()
     let other = try store.otherCoordinator()
     let contexts = [store.coordinator, other].map { coordinator in
-      let context = NSManagedObjectContext(.privateQueue)
-      context.persistentStoreCoordinator = coordinator
-      return context
+      return coordinator.context()
     }
     for context in contexts {
       let pages = try context.performAndWait { try context.all("Book").map { $0.value(forKey: "pages") as? Int } }

@@ -43,8 +43,7 @@ import Testing
 
   /// The values of an attribute by name, read by a coordinator that has nothing in memory.
   private func values(_ store: TemporaryStore) throws -> [String: Data] {
-    let context = NSManagedObjectContext(.privateQueue)
-    context.persistentStoreCoordinator = try store.otherCoordinator()
+    let context = try store.otherCoordinator().context()
     return try context.performAndWait {
       Dictionary(
         try context.all("Photo").map { ($0.text("name") ?? "", $0.value(forKey: "data") as? Data ?? Data()) },
@@ -189,8 +188,7 @@ import Testing
       _ = try context.execute(request)
     }
     try #expect(usedFiles(store).count == 1)
-    let other = NSManagedObjectContext(.privateQueue)
-    other.persistentStoreCoordinator = try store.otherCoordinator()
+    let other = try store.otherCoordinator().context()
     try other.performAndWait {
       let paper = try #require(other.all("Photo").first?.value(forKey: "paper") as? [String: Any])
       #expect(paper["title"] as? String == "u" && paper["scan"] as? Data == large(3))

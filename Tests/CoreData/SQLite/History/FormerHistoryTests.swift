@@ -10,8 +10,7 @@ import Testing
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: try StoreModels.model(ofStore: name))
     try coordinator.addPersistentStore(
       ofType: NSSQLiteStoreType, configurationName: nil, at: file, options: [NSPersistentHistoryTrackingKey: true])
-    let context = NSManagedObjectContext(.privateQueue)
-    context.persistentStoreCoordinator = coordinator
+    let context = coordinator.context()
     return (folder, file, context)
   }
 

@@ -192,8 +192,7 @@ import Testing
   @Test func aFileWithHistoryGoesOnWithItWithoutTheOption() throws {
     let store = try TemporaryStore(options: Self.tracked)
     let other = try store.otherCoordinator()
-    let context = NSManagedObjectContext(.privateQueue)
-    context.persistentStoreCoordinator = other
+    let context = other.context()
     try context.performAndWait {
       context.make("Tag", ["label": "x"])
       try context.save()
@@ -214,8 +213,7 @@ import Testing
     let other = NSPersistentStoreCoordinator(managedObjectModel: LibraryModel.make())
     let options: [AnyHashable: Any] = [NSPersistentHistoryTrackingKey: true, NSPersistentStoreTablePrefixOption: "Q"]
     try other.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: nil, at: store.url, options: options)
-    let context = NSManagedObjectContext(.privateQueue)
-    context.persistentStoreCoordinator = other
+    let context = other.context()
     try context.performAndWait {
       context.make("Tag", ["label": "x"])
       try context.save()
@@ -346,8 +344,7 @@ import Testing
       let tags = try ids.map { try context.existingObject(with: $0) }
       #expect(tags.compactMap { $0.text("label") } == ["a", "b"])
       // Another process changes one and deletes the other.
-      let theirs = NSManagedObjectContext(.privateQueue)
-      theirs.persistentStoreCoordinator = other
+      let theirs = other.context()
       try theirs.performAndWait {
         let theirTags = try theirs.all("Tag", sort: "label")
         theirTags[0].setValue("A", forKey: "label")

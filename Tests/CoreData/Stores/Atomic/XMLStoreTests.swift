@@ -70,8 +70,7 @@ import Testing
       ofType: NSXMLStoreType, configurationName: nil, at: url,
       options: [NSReadOnlyPersistentStoreOption: true, NSIgnorePersistentStoreVersioningOption: true])
     #expect(store.identifier == mapping.identifier)
-    let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-    context.persistentStoreCoordinator = coordinator
+    let context = coordinator.context()
     try context.performAndWait {
       let attribute = try #require(context.all("XDDevAttributeMapping", where: "name == '\(mapping.attribute)'").first)
       let entity = try #require(attribute.object("entityMapping"))

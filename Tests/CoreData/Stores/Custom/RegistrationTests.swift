@@ -66,8 +66,7 @@ import Testing
   @Test func aChildContextCountsLikeAnyOther() throws {
     let (_, books) = try makeLibrary()
     let parent = stack.context()
-    let child = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-    child.parent = parent
+    let child = parent.child()
     try child.performAndWait {
       let fetchedBooks = try child.all("Book")
       #expect(fetchedBooks.count == 2 && counts(books) == [2, 2])

@@ -10,8 +10,7 @@ import Testing
       let coordinator = NSPersistentStoreCoordinator(managedObjectModel: LibraryModel.make())
       try coordinator.addPersistentStore(
         ofType: kind.type, configurationName: nil, at: URL(fileURLWithPath: "/dev/null"))
-      let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-      context.persistentStoreCoordinator = coordinator
+      let context = coordinator.context()
       try context.performAndWait { try fill(context) }
       return context
     }
@@ -156,8 +155,7 @@ import Testing
     derive("Book", name: "searchTitle", type: .stringAttributeType, format: "canonical:(title)")
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
     try coordinator.addPersistentStore(ofType: NSInMemoryStoreType, configurationName: nil, at: nil)
-    let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-    context.persistentStoreCoordinator = coordinator
+    let context = coordinator.context()
     func check(_ count: Int, _ pages: Int) throws {
       context.reset()
       let author = try #require(context.all("Author").first)

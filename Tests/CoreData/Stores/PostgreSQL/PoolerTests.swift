@@ -18,15 +18,13 @@ struct PoolerTests {
     let pooler = try PgBouncer(before: .shared, ["pool_mode = session"])
     defer { pooler.stop() }
     let coordinator = try open(pooler)
-    let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-    context.persistentStoreCoordinator = coordinator
+    let context = coordinator.context()
     try context.performAndWait {
       for object in try context.all("Tag") { context.delete(object) }
       context.make("Tag", ["label": "a"])
       try context.save()
     }
-    let other = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-    other.persistentStoreCoordinator = try open(pooler)
+    let other = try open(pooler).context()
     let labels = try other.performAndWait { try other.all("Tag").map { $0.text("label") } }
     #expect(labels == ["a"])
   }

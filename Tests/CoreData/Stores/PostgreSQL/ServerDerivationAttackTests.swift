@@ -227,8 +227,7 @@ struct ServerDerivationAttackTests {
     for round in 0..<3 {
       DispatchQueue.concurrentPerform(iterations: 4) { thread in
         var random = RandomSteps(seed: seed * 100 + round * 10 + thread)
-        let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-        context.persistentStoreCoordinator = others[thread]
+        let context = others[thread].context()
         context.mergePolicy = NSMergePolicy.mergeByPropertyObjectTrump
         for number in 0..<12 {
           let error = context.performAndWait { () -> (any Error)? in

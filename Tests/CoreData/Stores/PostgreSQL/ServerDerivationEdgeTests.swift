@@ -169,8 +169,7 @@ struct ServerDerivationEdgeTests {
     DispatchQueue.concurrentPerform(iterations: 2) { thread in
       do {
         let coordinator = others[thread]
-        let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-        context.persistentStoreCoordinator = coordinator
+        let context = coordinator.context()
         try context.performAndWait {
           let author = context.object(with: try #require(coordinator.managedObjectID(forURIRepresentation: ids.0)))
           let book = context.object(with: try #require(coordinator.managedObjectID(forURIRepresentation: ids.1)))

@@ -22,8 +22,7 @@ struct ServerDerivedValuesTests {
     // When all add books with a tag to the author, and one renames him meanwhile.
     DispatchQueue.concurrentPerform(iterations: 4) { thread in
       for number in 1...15 {
-        let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-        context.persistentStoreCoordinator = others[thread]
+        let context = others[thread].context()
         // All books have one tag, whose version each save raises.
         context.mergePolicy = NSMergePolicy.mergeByPropertyObjectTrump
         let error = context.performAndWait { () -> (any Error)? in

@@ -27,8 +27,7 @@ struct ServerHostsTests {
   }
 
   private func labels(_ coordinator: NSPersistentStoreCoordinator, adding label: String) throws -> [String] {
-    let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-    context.persistentStoreCoordinator = coordinator
+    let context = coordinator.context()
     return try context.performAndWait {
       context.make("Tag", ["label": label])
       try context.save()

@@ -449,8 +449,7 @@ struct ServerStoreTests {
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: LibraryModel.make())
     let store = try coordinator.addPersistentStore(
       ofType: NSPostgreSQLStoreType, configurationName: nil, at: server.url(schema: name, user: name))
-    let context = NSManagedObjectContext(.privateQueue)
-    context.persistentStoreCoordinator = coordinator
+    let context = coordinator.context()
     try context.performAndWait {
       context.make("Tag", ["label": "a"])
       try context.save()
@@ -559,8 +558,7 @@ struct ServerStoreTests {
       for _ in 0..<25 {
         // When a save is a conflict, it begins anew.
         while true {
-          let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-          context.persistentStoreCoordinator = others[thread]
+          let context = others[thread].context()
           let isDone = context.performAndWait { () -> Bool in
             guard let book = try? context.all("Book").first else { return false }
             book.setValue((book.value(forKey: "pages") as? Int ?? 0) + 1, forKey: "pages")

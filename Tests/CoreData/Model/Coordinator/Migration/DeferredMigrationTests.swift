@@ -54,8 +54,7 @@ import Testing
   }
 
   private func titles(_ coordinator: NSPersistentStoreCoordinator) throws -> [String?] {
-    let context = NSManagedObjectContext(.privateQueue)
-    context.persistentStoreCoordinator = coordinator
+    let context = coordinator.context()
     return try context.performAndWait { try context.all("Book", sort: "heading").map { $0.text("heading") } }
   }
 
@@ -70,8 +69,7 @@ import Testing
     try #expect(titles(coordinator) == expected)
     // The constraint holds already; the index comes later.
     try #expect(store.sql("SELECT 1 FROM sqlite_master WHERE name = 'Z_Book_byHeading'").isEmpty)
-    let context = NSManagedObjectContext(.privateQueue)
-    context.persistentStoreCoordinator = coordinator
+    let context = coordinator.context()
     try context.performAndWait {
       context.make("Book", ["heading": "7"])
       expectError(NSManagedObjectConstraintMergeError) { try context.save() }

@@ -18,8 +18,7 @@ import Testing
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model(hometown: true))
     try coordinator.addPersistentStore(
       ofType: NSSQLiteStoreType, configurationName: nil, at: store.url, options: LibraryMigration.options())
-    let context = NSManagedObjectContext(.privateQueue)
-    context.persistentStoreCoordinator = coordinator
+    let context = coordinator.context()
     try context.performAndWait {
       let author = try context.all("Author")[0]
       author.setValue("London", forKey: "hometown")

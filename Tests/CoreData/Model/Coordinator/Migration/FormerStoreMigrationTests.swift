@@ -75,8 +75,7 @@ import Testing
 
   /// Entity, key and property of everything in the store, as text.
   private func contents(_ coordinator: NSPersistentStoreCoordinator) throws -> [String: [Int64: [String: String]]] {
-    let context = NSManagedObjectContext(.privateQueue)
-    context.persistentStoreCoordinator = coordinator
+    let context = coordinator.context()
     var contents: [String: [Int64: [String: String]]] = [:]
     try context.performAndWait {
       for entity in coordinator.managedObjectModel.entities where !entity.isAbstract {

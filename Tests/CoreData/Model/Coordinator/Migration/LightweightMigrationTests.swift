@@ -23,9 +23,7 @@ import Testing
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
     try coordinator.addPersistentStore(
       ofType: NSSQLiteStoreType, configurationName: nil, at: store.url, options: options)
-    let context = NSManagedObjectContext(.privateQueue)
-    context.persistentStoreCoordinator = coordinator
-    return context
+    return coordinator.context()
   }
 
   private func library(options: [AnyHashable: Any]? = nil) throws -> TemporaryStore {

@@ -86,8 +86,6 @@ import Testing
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
     let options = ignoringVersion ? [NSIgnorePersistentStoreVersioningOption: NSNumber(value: true)] : nil
     try coordinator.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: nil, at: file, options: options)
-    let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-    context.persistentStoreCoordinator = coordinator
-    return context
+    return coordinator.context()
   }
 }
