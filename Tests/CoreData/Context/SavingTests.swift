@@ -43,6 +43,24 @@ import Testing
     }
   }
 
+  /// "é" is one scalar or two, which Swift calls equal: a program that puts its texts into one form saves them.
+  @Test(arguments: [NSSQLiteStoreType, NSInMemoryStoreType]) func aTextIsSavedInAnotherForm(_ type: String) throws {
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: LibraryModel.make())
+    try coordinator.addPersistentStore(ofType: type, configurationName: nil, at: URL(fileURLWithPath: "/dev/null"))
+    let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
+    context.persistentStoreCoordinator = coordinator
+    try context.performAndWait {
+      let book = context.make("Book", ["title": "Caf\u{65}\u{301}"])
+      try context.save()
+      book.setValue("Caf\u{e9}", forKey: "title")
+      #expect(Array(book.changedValues().keys) == ["title"] && book.hasPersistentChangedValues)
+      try context.save()
+      context.refresh(book, mergeChanges: false)
+      #expect((book.value(forKey: "title") as? String)?.unicodeScalars.count == 4)
+      #expect(try context.all("Book", where: "title == 'Caf\u{e9}'") == [book])
+    }
+  }
+
   @Test func aSecondSaveOfAnOldVersionIsAConflictAndChangesNothing() throws {
     let store = try TemporaryStore()
     let first = store.context()

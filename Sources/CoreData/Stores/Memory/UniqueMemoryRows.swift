@@ -2,7 +2,7 @@
 ///
 /// Constraints are numbers.
 ///
-/// Values are compared as predicates compare them: 5 and 5.0 are equal, texts by their characters.
+/// Values are compared as predicates compare them: 5 and 5.0 are equal, texts by their bytes.
 struct UniqueMemoryRows: UniqueRows {
   let memory: MemoryRows
   private var schema: MemorySchema { memory.schema }

@@ -214,40 +214,28 @@ extension String: ReferenceSlotValue {
     }
   }
 
-  /// Whether two slots hold equal texts.
+  /// Whether two slots hold the same text, byte for byte, as predicates and SQLite compare: see ``StringMatching``.
   ///
-  /// "é" may be one scalar or two, with different bytes, and is one text all the same: only texts of ASCII are told
-  /// apart by their bytes.
+  /// Swift's `==` would call "é" of one scalar and "é" of two equal. A program that saves its texts in another form
+  /// changes them all the same: it would not find a text that stayed as it was.
+  ///
+  /// Bytes that are not UTF-8 count as what they are read as: a text that is read and set back is no change.
   package static func areEqual(_ left: UnsafeMutablePointer<SnapshotSlot>, _ right: UnsafeMutablePointer<SnapshotSlot>)
     -> Bool
   {
-    if left.pointee.second == PackedText.mark && right.pointee.second == PackedText.mark {
-      let bytes = PackedText.bytes(left)
-      let others = PackedText.bytes(right)
-      if bytes.count == others.count {
-        guard let start = bytes.baseAddress, let other = others.baseAddress, memcmp(start, other, bytes.count) != 0
-        else {
-          return true
-        }
-      }
-    } else if left.pointee.second == right.pointee.second && left.pointee.first == right.pointee.first {
-      // The same String, or both nil.
-      return true
-    }
-    let ofASCII = withASCII(left) { left in
-      withASCII(right) { right in left.count == right.count && left.elementsEqual(right) }
-    }
-    if let isEqual = ofASCII ?? nil { return isEqual }
-    // Different bytes may be the same characters.
-    return load(left) == load(right)
+    let haveSameBits = left.pointee.first == right.pointee.first && left.pointee.second == right.pointee.second
+    // The same String, or both nil.
+    if haveSameBits, left.pointee.second != PackedText.mark { return true }
+    return withBytes(left) { left in withBytes(right) { areEqual(left, $0) } ?? false } ?? right.pointee.isNil(.string)
   }
 
-  /// Gives the body the bytes of a text, if all are ASCII: different ones are different characters then.
-  @inline(__always)
-  private static func withASCII<T>(
-    _ slot: UnsafeMutablePointer<SnapshotSlot>, _ body: (UnsafeBufferPointer<UInt8>) -> T
-  ) -> T? {
-    withBytes(slot) { $0.reduce(0, |) < 0x80 ? body($0) : nil } ?? nil
+  private static func areEqual(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Bool {
+    if left.count == right.count {
+      guard let start = left.baseAddress, let other = right.baseAddress else { return true }
+      if memcmp(start, other, left.count) == 0 { return true }
+    }
+    if left.reduce(0, |) < 0x80 && right.reduce(0, |) < 0x80 { return false }
+    return StringMatching.isIdentical(String(decoding: left, as: UTF8.self), String(decoding: right, as: UTF8.self))
   }
 
   /// Gives the body the bytes of a text; nil for none.

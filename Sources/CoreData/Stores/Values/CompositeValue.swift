@@ -49,6 +49,8 @@ package enum CompositeValue {
     case (nil, nil): true
     case (let left as [String: Any], let right as [String: Any]):
       left.count == right.count && left.allSatisfy { name, value in isEqual(value, right[name]) }
+    // By their bytes, as the texts of other attributes: `String.areEqual`.
+    case (let left as String, let right as String): StringMatching.isIdentical(left, right)
     case (let left?, let right?): SameValues.ofSingle(left, right)
     default: false
     }

@@ -35,6 +35,15 @@ import Testing
     }
   }
 
+  @Test func aTextOfAnElementIsSavedInAnotherForm() throws {
+    let store = try places()
+    try store.save { $0.make("Place", ["name": "A", "address": ["city": "Orle\u{301}ans"]]) }
+    try store.save { try $0.all("Place")[0].setValue(["city": "Orl\u{e9}ans"], forKey: "address") }
+    try store.read { context in
+      #expect((try context.all("Place")[0].address("city") as? String)?.unicodeScalars.count == 7)
+    }
+  }
+
   @Test func eachElementHasAColumnOfItsTypeNamedAfterItsKeyPath() throws {
     let store = try places()
     try store.save { $0.make("Place", ["name": "A", "address": ["city": "Rome", "number": 7] as [String: Any]]) }
