@@ -112,6 +112,7 @@ extension NSManagedObjectContext {
     for (object, store) in step.assignedStores where object.isInserted { changes.assign(object, to: store) }
     for change in step.values where isUsable(change.object) { apply(change) }
     for change in step.members where isUsable(change.object) { apply(change) }
+    for object in step.deleted where isUsable(object) { rejoinMembers(of: object) }
     for object in step.inserted where isUsable(object) {
       object.loadAll()
       markDeleted(object)
@@ -134,7 +135,36 @@ extension NSManagedObjectContext {
   private func apply(_ change: UndoStep.Values) {
     let object = change.object
     for slot in change.slots { object.set(slot: slot, from: change.before) }
-    for (slot, other) in change.related { object.setRelated(other.flatMap { isUsable($0) ? $0 : nil }, slot: slot) }
+    for (slot, other) in change.related {
+      let relationship = object.layout.slots[slot].relationship
+      object.setRelated(other.flatMap { canRefer(to: $0, by: relationship) ? $0 : nil }, slot: slot)
+    }
+  }
+
+  /// Whether an object may have another one as its partner again. A deleted one may be, where its delete rule leaves
+  /// references to it: a loan has its deleted book until the next undo, which restores that.
+  private func canRefer(to object: NSManagedObject, by relationship: NSRelationshipDescription?) -> Bool {
+    if isUsable(object) { return true }
+    let rule = relationship?.inverseRelationship?.deleteRule
+    return object.isDeleted && graph.owns(object) && (rule == .denyDeleteRule || rule == .noActionDeleteRule)
+  }
+
+  /// Gives the members of a restored object their own end of the relationship back.
+  ///
+  /// ```text
+  /// book is deleted          its loans refer to it still, since the rule is to deny or to do nothing
+  /// loan is deleted, saved
+  /// undo                     the loan is there again, with no book: that has no row
+  /// undo                     the book is there again, and its loan has it
+  /// ```
+  private func rejoinMembers(of object: NSManagedObject) {
+    for case let toMany? in object.toManys {
+      guard let inverse = toMany.relationship.inverseRelationship, !inverse.isToMany else { continue }
+      for member in toMany.members?.items ?? [] where isUsable(member) {
+        guard let slot = member.layout.slot(inverse.name), member.related(slot) == nil else { continue }
+        member.setRelated(object, slot: slot)
+      }
+    }
   }
 
   /// Takes back additions and removals of members, and the order if all members are there.

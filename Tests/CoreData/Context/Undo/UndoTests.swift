@@ -37,6 +37,62 @@ import Testing
     }
   }
 
+  /// A store with Ada and her book One, and a context with an undo manager. The delete rule leaves the book's reference
+  /// to the deleted author, for which the save is refused while there is the book.
+  private func withDenyingLibrary(
+    _ body: (TemporaryStore, NSManagedObjectContext, _ author: NSManagedObject, _ book: NSManagedObject) throws -> Void
+  ) throws {
+    let model = LibraryModel.makeWithClasses()
+    model.entitiesByName["Author"]?.relationshipsByName["books"]?.deleteRule = .denyDeleteRule
+    let store = try TemporaryStore(model)
+    try store.save { context in
+      context.make("Book", ["title": "One", "author": context.make("Author", ["name": "Ada"])])
+    }
+    try store.read { context in
+      context.undoManager = UndoManager()
+      try body(store, context, #require(context.all("Author").first), #require(context.all("Book").first))
+    }
+  }
+
+  @Test(arguments: [false, true])
+  func anObjectThatIsDeletedAfterItsOwnerComesBackToIt(isSaved: Bool) throws {
+    try withDenyingLibrary { store, context, author, book in
+      for object in [author, book] {
+        context.delete(object)
+        context.processPendingChanges()
+      }
+      if isSaved { try context.save() }
+      context.undo()
+      #expect(!book.isDeleted && book.managedObjectContext === context)
+      context.undo()
+      #expect(book.value(forKey: "author") as? NSManagedObject === author)
+      #expect(author.value(forKey: "books") as? Set<NSManagedObject> == [book])
+      context.redo()
+      context.redo()
+      #expect(try context.all("Book").isEmpty && context.all("Author").isEmpty)
+      context.undo()
+      context.undo()
+      #expect(book.value(forKey: "author") as? NSManagedObject === author)
+      try context.save()
+      try store.read { context in
+        #expect(try context.all("Book").first?.value(forKeyPath: "author.name") as? String == "Ada")
+      }
+    }
+  }
+
+  @Test func anObjectThatLeavesItsDeletedOwnerComesBackToIt() throws {
+    try withDenyingLibrary { _, context, author, book in
+      context.delete(author)
+      context.processPendingChanges()
+      book.setValue(nil, forKey: "author")
+      context.undo()
+      #expect(author.isDeleted && book.value(forKey: "author") as? NSManagedObject === author)
+      context.undo()
+      #expect(!author.isDeleted && book.value(forKey: "author") as? NSManagedObject === author)
+      #expect(!context.hasChanges)
+    }
+  }
+
   @Test func thereIsNoUndoManagerUnlessOneIsSet() throws {
     let context = try TemporaryStore().context()
     context.performAndWait {
