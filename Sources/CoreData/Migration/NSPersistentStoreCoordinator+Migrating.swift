@@ -89,10 +89,13 @@ extension NSPersistentStoreCoordinator {
   /// Makes the directory for a migration of a store, and removes those that killed migrations of it have left.
   ///
   /// Named after the file to which links lead, so that all who migrate the file look in one place. Only this user may
-  /// look into it, whatever the rights of the store's file.
+  /// look into it, whatever the rights of the store's file. Of a long name only the beginning counts, since the name of
+  /// a file has 255 bytes at most: directories of another store that have the same one are removed, too, if no process
+  /// has them locked.
   private static func makeMigrationDirectory(for url: URL) throws -> LockedDirectory {
     let file = URL(fileURLWithPath: url.realPath)
-    let (folder, prefix) = (file.deletingLastPathComponent().path, ".\(file.lastPathComponent).migration.")
+    let name = String(file.lastPathComponent.unicodeScalars.prefix(40))
+    let (folder, prefix) = (file.deletingLastPathComponent().path, ".\(name).migration.")
     LockedDirectory.removeAbandoned(in: folder) { name in
       guard name.hasPrefix(prefix), name.hasSuffix(".tmp") else { return false }
       return UUID(uuidString: String(name.dropFirst(prefix.count).dropLast(".tmp".count))) != nil

@@ -88,10 +88,10 @@ import Testing
   // MARK: Unfinished files
 
   /// A folder with a library of one tag in a file of a type.
-  private func library(_ type: String) throws -> (folder: URL, file: URL) {
+  private func library(_ type: String, named name: String = "library") throws -> (folder: URL, file: URL) {
     let folder = temporaryURL("migration")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    let file = folder.appendingPathComponent("library")
+    let file = folder.appendingPathComponent(name)
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: LibraryModel.make())
     let store = try coordinator.addPersistentStore(ofType: type, configurationName: nil, at: file)
     let context = coordinator.context()
@@ -127,6 +127,17 @@ import Testing
     try FileManager.default.removeItem(at: other)
     try #expect(unfinished(folder).count == 1)
     // When the store is migrated, then nothing is left.
+    try TagMigration(file, type).run()
+    try #expect(unfinished(folder).isEmpty)
+    let metadata = try NSPersistentStoreCoordinator.metadataForPersistentStore(ofType: type, at: file)
+    #expect(TagMigration.model().isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata))
+  }
+
+  /// The name of a file has 255 bytes at most (NAME_MAX of limits.h), that of the unfinished file's directory as well.
+  @Test("A store with a long name is migrated, too", arguments: [NSSQLiteStoreType, NSXMLStoreType])
+  func longName(type: String) throws {
+    let (folder, file) = try library(type, named: String(repeating: "\u{e9}", count: 120))
+    defer { try? FileManager.default.removeItem(at: folder) }
     try TagMigration(file, type).run()
     try #expect(unfinished(folder).isEmpty)
     let metadata = try NSPersistentStoreCoordinator.metadataForPersistentStore(ofType: type, at: file)
