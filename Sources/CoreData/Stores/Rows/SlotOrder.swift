@@ -179,23 +179,25 @@ struct SlotOrder {
     return (first << (8 * UInt64(8 - bytes.count)), UInt64(bytes.count) + 1)
   }
 
-  /// The number of bytes with which all texts of a run begin.
+  /// The number of bytes with which all texts of a run begin. Those that are known to be equal are not looked at: of
+  /// long texts that begin with each other there are many rounds.
   private func commonLength(
     _ term: Term, _ run: Run, _ rows: Rows, _ entries: UnsafeMutableBufferPointer<Entry>
   ) -> Int {
     guard let slot = term.slot else { return 0 }
+    let offset = run.offset
     func slots(_ index: Int) -> UnsafeMutablePointer<SnapshotSlot> { rows(entries[index].place).slots + slot }
     let first = run.range.first { !slots($0).pointee.isNil(.string) }
     let length = first.flatMap { first in
       String.withBytes(slots(first)) { first in
         var length = first.count
-        for index in run.range where length > run.offset {
+        for index in run.range where length > offset {
           _ = String.withBytes(slots(index)) { other in
             length = min(length, other.count)
-            guard length > 0, let start = first.baseAddress, let otherStart = other.baseAddress,
-              memcmp(start, otherStart, length) != 0
+            guard length > offset, let start = first.baseAddress, let otherStart = other.baseAddress,
+              memcmp(start + offset, otherStart + offset, length - offset) != 0
             else { return }
-            length = zip(first, other).prefix(while: ==).count
+            length = offset + zip(first[offset...], other[offset...]).prefix(while: ==).count
           }
         }
         return length
