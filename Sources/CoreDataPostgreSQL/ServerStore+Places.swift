@@ -38,6 +38,7 @@ extension ServerStore {
   ///
   /// ```text
   /// BEGIN
+  /// SET LOCAL idle_in_transaction_session_timeout = 0            the body may take long between two statements
   /// SELECT pg_try_advisory_xact_lock(17221, hashtext('app'))     false: `StoreLockTaken`, at once
   /// CREATE SCHEMA …, INSERT …, …                                 by stores that the body opens
   /// SELECT 1                                                     25P02, if a statement before it has failed
@@ -51,6 +52,7 @@ extension ServerStore {
       let database = newDatabase(address, nil)
       defer { database.close() }
       try database.rebuild { connection in
+        try connection.run("SET LOCAL idle_in_transaction_session_timeout = 0")
         let lock: SQL =
           "SELECT pg_try_advisory_xact_lock(\(raw: lockOfContents), hashtext(\(raw: address.schema.quotedText)))"
         guard try connection.execute(lock).bytes(0, 0)?[0] == 1 else { throw StoreLockTaken() }

@@ -246,27 +246,66 @@ extension StoreFile {
     }
   }
 
-  /// Makes an empty store in place of what is there, and has the body fill it. After an error nothing of it is left.
+  /// Makes an empty store in place of a file that is there, or at a server, and has the body fill it. After an error
+  /// nothing of it is left.
   func createForMigration(
     _ type: String, _ coordinator: NSPersistentStoreCoordinator, filling body: (any ObjectStore) throws -> Void
   ) throws {
     let kind = try NSPersistentStoreCoordinator.storeClass(type, at: url)
+    func fill(_ options: [AnyHashable: Any]?) throws {
+      do {
+        try body(reporting(.migrationManagerDestinationStore) { try coordinator.openStore(type, at: url, options) })
+      } catch {
+        // A context that the program keeps must not keep the file open.
+        for store in coordinator.persistentStores { try coordinator.remove(store) }
+        throw error
+      }
+    }
+    if url.isAtServer { return try createAtServer(kind, type, filling: fill) }
     try reporting(.migrationManagerDestinationStore) { try kind.destroy(at: url, options) {} }
     do {
-      try body(reporting(.migrationManagerDestinationStore) { try coordinator.openStore(type, at: url, options) })
+      try fill(options)
     } catch {
-      // A context that the program keeps must not keep the file open.
-      for store in coordinator.persistentStores { try coordinator.remove(store) }
       discard(kind)
       throw error
     }
   }
 
-  /// Removes the store that a failed migration has made, with the files beside it.
+  /// Makes a store at a server, where none was a moment ago, in one transaction. A program that fails or is killed
+  /// leaves nothing, and nothing is dropped there, so another program's store stays as it is.
+  ///
+  /// ```text
+  /// migration 1                                    migration 2
+  /// finds no store                                 finds no store
+  /// BEGIN, the lock of the place
+  /// CREATE SCHEMA, CREATE TABLE, INSERT            BEGIN, the lock is taken: 134160
+  /// COMMIT
+  ///                                                or, if it comes now: finds a store: 134160
+  /// ```
+  private func createAtServer(
+    _ kind: any PlacedStore.Type, _ type: String, filling fill: ([AnyHashable: Any]) throws -> Void
+  ) throws {
+    func makesStore() -> NSError {
+      CoreDataErrors.error(
+        .migrationManagerDestinationStore,
+        "Another program makes a store at the place of the new one, or has just made it. To add the objects to it, "
+          + "migrate again.")
+    }
+    do {
+      try kind.inOneTransaction(at: url) { connection in
+        if try exists(as: type) { throw makesStore() }
+        try fill((options ?? [:]).merging(connection) { $1 })
+      }
+    } catch is StoreLockTaken {
+      throw makesStore()
+    }
+  }
+
+  /// Removes the file that a failed migration has made, with those beside it.
   func discard(_ kind: any PlacedStore.Type) {
     do {
       try kind.destroy(at: url, options) {}
-      if url.isFileURL { try FileManager.default.removeItem(at: url) }
+      try FileManager.default.removeItem(at: url)
     } catch {
       // The caller throws the migration's error. A file that another process uses by now stays.
     }
