@@ -19,7 +19,7 @@
 /// WHERE ((t0."reader" IS NULL) AND (t0._key IN ($1)))    ───▶ as they are now
 ///                                                        ◀─── rows; MATCHES is tested again
 /// UPDATE "app"."Book" AS t0 SET "reader" = $1, …
-/// WHERE t0._key IN (SELECT … (t0._key IN ($2)))          ───▶
+/// WHERE t0._key = ANY(ARRAY(SELECT … (t0._key IN ($2)) …)) ───▶
 /// ```
 extension ServerStore {
   /// A fetch that the server can evaluate, for the rows of this one: by their keys, if need be. The transaction has

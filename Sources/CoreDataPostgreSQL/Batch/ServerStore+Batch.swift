@@ -22,7 +22,8 @@ extension ServerStore {
   ///
   /// ```text
   /// UPDATE "app"."Book" AS t0 SET "isRead" = $1, _version = t0._version % 9223372036854775807 + 1
-  /// WHERE t0._key IN (SELECT t0._key FROM "app"."Book" t0 WHERE (t0."pages" < $2)) RETURNING _key, _entity
+  /// WHERE t0._key = ANY(ARRAY(SELECT t0._key FROM "app"."Book" t0 WHERE (t0."pages" < $2) FOR NO KEY UPDATE OF t0))
+  /// RETURNING _key, _entity
   /// ```
   ///
   /// RETURNING is there for a history, or for a request that wants the IDs.
@@ -38,7 +39,7 @@ extension ServerStore {
   /// WHERE t0._key = ANY(ARRAY(SELECT t0._key
   /// FROM "app"."Book" t0 WHERE (t0."reader" IS NULL)
   /// ORDER BY t0."pages" DESC NULLS LAST LIMIT 2
-  /// FOR UPDATE OF t0 SKIP LOCKED))
+  /// FOR NO KEY UPDATE OF t0 SKIP LOCKED))
   /// RETURNING _key, _entity
   ///     books 2 and 3, locked
   ///                                                  the same UPDATE
@@ -67,6 +68,7 @@ extension ServerStore {
   /// CREATE TEMP TABLE IF NOT EXISTS cd_doomed (root INTEGER, key BIGINT, entity INTEGER, round INTEGER, …)
   /// DELETE FROM cd_doomed
   /// INSERT INTO cd_doomed … SELECT 2, t0._key, t0._entity, 0 FROM "app"."Book" t0 WHERE (t0."pages" < $1)
+  ///     FOR NO KEY UPDATE OF t0
   /// SELECT DISTINCT entity FROM cd_doomed WHERE round = 0 ORDER BY entity      and so on, along the Cascade rules
   /// SELECT entity, key FROM cd_doomed ORDER BY round, root, key
   /// DELETE FROM "app"."Book" WHERE _key IN (SELECT key FROM cd_doomed WHERE root = 2 AND entity = 2)

@@ -55,7 +55,7 @@ extension JobStore {
   /// WHERE t0._key = ANY(ARRAY(SELECT t0._key FROM "pool_wp"."PoolJob" t0 WHERE ((t0."state" = $2)
   /// AND (t0."finishedAt" IS NULL) AND (t0."kind" = $3) AND (t0."claimant" IS NULL)
   /// AND ((t0."hostDeaths" IS NULL) OR (t0."hostDeaths" < $4)) AND (t0."limitKey" IS NULL))
-  /// ORDER BY t0."priority" DESC NULLS LAST, t0._key ASC NULLS FIRST LIMIT 2 FOR UPDATE OF t0 SKIP LOCKED))
+  /// ORDER BY t0."priority" DESC NULLS LAST, t0._key ASC NULLS FIRST LIMIT 2 FOR NO KEY UPDATE OF t0 SKIP LOCKED))
   /// ```
   ///
   /// How the server runs it is told at `ServerStore.update` in CoreDataPostgreSQL.

@@ -37,8 +37,8 @@ extension JobStore {
   ///
   /// ```text
   /// UPDATE "pool_wp"."PoolMember" AS t0 SET "goneAt" = $1, _version = t0._version % 9223372036854775807 + 1
-  /// WHERE t0._key IN (SELECT t0._key FROM "pool_wp"."PoolMember" t0
-  /// WHERE ((t0."identity" = $2) AND (t0."goneAt" IS NULL)))
+  /// WHERE t0._key = ANY(ARRAY(SELECT t0._key FROM "pool_wp"."PoolMember" t0
+  /// WHERE ((t0."identity" = $2) AND (t0."goneAt" IS NULL)) FOR NO KEY UPDATE OF t0))
   /// ```
   ///
   /// - Returns: whether it was not gone before.

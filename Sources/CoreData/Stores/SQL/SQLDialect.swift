@@ -11,7 +11,7 @@
 /// 600 numbers in IN       json_each(?)                       json_array_elements_text(?::json)
 /// text in text            instr(text, part)                  strpos(text, part)
 /// NULL in an order        first                              NULLS FIRST has to be said
-/// rows to be updated      one writer has the file            SELECT … FOR UPDATE OF t0
+/// rows to be updated      one writer has the file            SELECT … FOR NO KEY UPDATE OF t0
 /// ```
 ///
 /// It has only what predicates meet. How values are bound and read is `CellWriter` and `RowCells`.
@@ -59,7 +59,7 @@ package struct SQLDialect: Sendable {
     integersOfArray: "SELECT value::bigint FROM json_array_elements_text(?::json)",
     textsOfArray: "SELECT value FROM json_array_elements_text(?::json)",
     ascending: "ASC NULLS FIRST", descending: "DESC NULLS LAST", positionFunction: "strpos", noLimit: "ALL",
-    rowLock: "FOR UPDATE OF t0", hasFunctions: false, hasTextFunctions: true, hasTypes: true)
+    rowLock: "FOR NO KEY UPDATE OF t0", hasFunctions: false, hasTextFunctions: true, hasTypes: true)
 
   /// For a store in which nobody with the right to do so has made the functions yet.
   package static let postgreSQLWithoutFunctions: SQLDialect = {

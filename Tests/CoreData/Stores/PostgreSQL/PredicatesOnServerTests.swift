@@ -280,6 +280,53 @@ struct PredicatesOnServerTests {
     #expect(pages == [2, 3])
   }
 
+  /// The server evaluates these conditions itself:
+  ///
+  ///     this request                 | another transaction
+  ///     -----------------------------+-----------------------------
+  ///                                  | gives row 1 another title
+  ///                                  | deletes row 2
+  ///     finds rows 1, 2 and 3        |
+  ///     waits for row 1              |
+  ///                                  | commits
+  ///     changes or deletes row 3     |
+  @Test(arguments: [false, true], [0, 3])
+  func aBatchLeavesRowsThatMatchNoLongerAfterWaiting(isDeletion: Bool, limit: Int) throws {
+    let stack = try StoreStack(.server)
+    let place = try ServerAddress(stack.url, nil)
+    try stack.perform { context in
+      for number in 1...3 { context.make("Book", ["title": "x", "pages": number]) }
+      try context.save()
+    }
+    let other = try ServerDriver.open(PostgreSQLServer.shared.address())
+    try other.run(
+      """
+      BEGIN; UPDATE \(place.qualified("Book")) SET title = 'other' WHERE pages = 1; \
+      DELETE FROM \(place.qualified("Book")) WHERE pages = 2
+      """)
+    try commit(other, whenWaitedForIn: place)
+    try stack.perform { context in
+      let matches = NSPredicate(format: "title == 'x'")
+      let order = [NSSortDescriptor(key: "pages", ascending: true)]
+      if isDeletion {
+        let fetch = NSFetchRequest<any NSFetchRequestResult>(entityName: "Book")
+        (fetch.predicate, fetch.fetchLimit, fetch.sortDescriptors) = (matches, limit, order)
+        let deletion = NSBatchDeleteRequest(fetchRequest: fetch)
+        deletion.resultType = .resultTypeCount
+        #expect((try context.execute(deletion) as? NSBatchDeleteResult)?.result as? Int == 1)
+      } else {
+        let update = NSBatchUpdateRequest(entityName: "Book")
+        (update.predicate, update.limit, update.order) = (matches, limit, order)
+        update.propertiesToUpdate = ["rating": 1]
+        update.resultType = .updatedObjectsCountResultType
+        #expect((try context.execute(update) as? NSBatchUpdateResult)?.result as? Int == 1)
+      }
+      let rest = try context.all("Book", sort: "pages")
+      #expect(rest.map { $0.value(forKey: "pages") as? Int } == (isDeletion ? [1] : [1, 3]))
+      #expect(rest.first?.value(forKey: "rating") as? Int != 1)
+    }
+  }
+
   /// Commits a transaction on a thread of its own, as soon as a statement on the schema waits for a lock.
   private func commit(_ connection: any ServerConnection, whenWaitedForIn place: ServerAddress) throws {
     nonisolated(unsafe) let observer = try ServerDriver.open(PostgreSQLServer.shared.address())

@@ -45,8 +45,6 @@ package struct BatchDeletion<Transaction: BatchTransaction> {
     }
   }
 
-  /// The fetch is ordered only if it has a window: which rows are the first hundred depends on the order then,
-  /// otherwise it costs a sort for nothing.
   @_semantics("optimize.sil.specialize.generic.never")  // a copy for each store takes long to compile
   package func run(_ fetch: RowFetch) throws -> BatchResult {
     guard needsTable(fetch) else { return try deleteUnrelated(fetch) }
@@ -57,9 +55,7 @@ package struct BatchDeletion<Transaction: BatchTransaction> {
       """)
     try transaction.execute("DELETE FROM cd_doomed")
     let root = transaction.store.mapping(fetch.entityName).rootNumber
-    let selection = try transaction.store.select(
-      "\(root), t0.\(ownColumns.key), t0.\(ownColumns.entity), 0", fetch, isOrdered: fetch.limit > 0 || fetch.offset > 0
-    )
+    let selection = try selection("\(root), t0.\(ownColumns.key), t0.\(ownColumns.entity), 0", of: fetch)
     try transaction.execute("INSERT INTO cd_doomed (root, key, entity, round) \(selection)")
     try cascade()
     let mappings = try doomedMappings()
@@ -73,10 +69,20 @@ package struct BatchDeletion<Transaction: BatchTransaction> {
     return result
   }
 
+  /// The SELECT that finds the rows of the fetch. At a server it locks them: it waits for other transactions that have
+  /// changed or deleted some, and returns those that are there and match afterwards.
+  ///
+  /// It is ordered only if the fetch has a window: which rows are the first hundred depends on the order then,
+  /// otherwise it costs a sort for nothing.
+  private func selection(_ columns: String, of fetch: RowFetch) throws -> SQL {
+    var selection = try transaction.store.select(columns, fetch, isOrdered: fetch.limit > 0 || fetch.offset > 0)
+    if let lock = transaction.store.dialect.rowLock { selection.text += " \(lock)" }
+    return selection
+  }
+
   /// Deletes rows to which no relationship leads, and from which none leads.
   private func deleteUnrelated(_ fetch: RowFetch) throws -> BatchResult {
-    let selection = try transaction.store.select(
-      "t0.\(ownColumns.entity), t0.\(ownColumns.key)", fetch, isOrdered: fetch.limit > 0 || fetch.offset > 0)
+    let selection = try selection("t0.\(ownColumns.entity), t0.\(ownColumns.key)", of: fetch)
     let rows = try transaction.integers(selection).sorted { $0[1] < $1[1] }
     let rowsByEntity = Dictionary(grouping: rows) { Int($0[0]) }
     for (number, rows) in rowsByEntity.sorted(by: { $0.key < $1.key }) {

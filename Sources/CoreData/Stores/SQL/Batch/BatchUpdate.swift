@@ -81,14 +81,18 @@ package struct BatchUpdate<Transaction: BatchTransaction> {
   /// ```text
   /// no predicate              nothing, or WHERE t0.Z_ENT = 2 where the table has other rows
   /// a predicate               WHERE t0.Z_PK IN (SELECT t0.Z_PK FROM …)
-  /// limit 100, at a server    WHERE t0._key = ANY(ARRAY(SELECT … ORDER BY … LIMIT 100 FOR UPDATE OF t0))
+  /// a predicate, at a server  WHERE t0._key = ANY(ARRAY(SELECT t0._key FROM … FOR NO KEY UPDATE OF t0))
+  /// limit 100, at a server    WHERE t0._key = ANY(ARRAY(SELECT … ORDER BY … LIMIT 100 FOR NO KEY UPDATE OF t0))
   /// ```
+  ///
+  /// A server's UPDATE that has waited for another transaction evaluates its condition again, but of a subquery it
+  /// keeps the result: a row that matches no longer would be changed. The lock makes the subquery wait, and what it
+  /// returns matches (page "Transaction Isolation", "Read Committed Isolation Level").
   private func condition(_ fetch: RowFetch?) throws -> SQL {
     guard let fetch else { return targets.restriction(of: request) }
-    let isLimited = fetch.limit > 0
     let key = mapping.names.key
-    let keys = try store.select("t0.\(key)", fetch, isOrdered: isLimited)
-    guard isLimited, let lock = store.dialect.rowLock else { return " WHERE t0.\(raw: key) IN (\(keys))" }
+    let keys = try store.select("t0.\(key)", fetch, isOrdered: fetch.limit > 0)
+    guard let lock = store.dialect.rowLock else { return " WHERE t0.\(raw: key) IN (\(keys))" }
     let skipping = request.skipsLockedRows ? " SKIP LOCKED" : ""
     // As an array the rows are found once. As a subquery they might be found again for each row, and be too many.
     return " WHERE t0.\(raw: key) = ANY(ARRAY(\(keys) \(raw: lock + skipping)))"
