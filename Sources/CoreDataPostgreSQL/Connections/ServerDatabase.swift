@@ -392,7 +392,8 @@ final class ServerDatabase: @unchecked Sendable {
   /// ```
   ///
   /// "aborted" makes the save fail with the loss as its error. NULL, for a number so old that the server has forgotten
-  /// it, counts as aborted; within a minute that does not happen.
+  /// it, counts as aborted; within a minute that does not happen. So does a number that it has not given yet: it has
+  /// crashed before anything of the transaction was on its disk.
   ///
   /// Where a standby has taken the server's place, the number may be that of another transaction, and only the rows
   /// tell. The error says so.
@@ -407,6 +408,9 @@ final class ServerDatabase: @unchecked Sendable {
         if status != "in progress" { return status == "committed" }
         // The old session has not noticed yet that its client is gone.
         try connection.run("SELECT pg_sleep(0.02)")
+      } catch let error as ServerError where error.state == Self.numberOfFuture {
+        // The server has crashed, and gives this number to another transaction later.
+        return false
       } catch let error as ServerError where error.isConnectionLost {
         // The server may be starting again.
         Thread.sleep(forTimeInterval: 0.05)
@@ -426,6 +430,10 @@ final class ServerDatabase: @unchecked Sendable {
   }
 
   private struct StandbyPromoted: Error {}
+
+  /// `invalid_parameter_value`: "transaction ID is in the future". A crash has undone the transaction, and the server
+  /// does not know that it has given the number.
+  private static let numberOfFuture = "22023"
 
   /// How long the server is asked. A server that restarts after a crash replays its WAL first, and takes connections
   /// afterwards.

@@ -19,6 +19,8 @@ struct CommitOutcomeTests {
       var count = 0
       /// How often the program has waited for the server's answer.
       var roundTrips = 0
+      /// Whether the server has forgotten the transaction's number.
+      var forgetsNumbers = false
       /// What happens while the connection is lost.
       var meanwhile: () throws -> Void = {}
     }
@@ -41,6 +43,9 @@ struct CommitOutcomeTests {
 
     func execute(_ sql: String, _ parameters: ServerParameters) throws -> any ServerResult {
       losses.roundTrips += 1
+      if losses.forgetsNumbers, sql.contains("pg_xact_status") {
+        return try real.execute("SELECT pg_xact_status('9223372036854775807'::xid8)", ServerParameters())
+      }
       return try real.execute(sql, parameters)
     }
     func pipeline(_ statements: [(sql: String, parameters: ServerParameters)]) throws -> [any ServerResult] {
@@ -92,6 +97,13 @@ struct CommitOutcomeTests {
     }
     #expect(error?.isConnectionLost == true)
     try #expect(count(database, table) == 1 && losses.count == 2)
+    // Given a server that has crashed, and has given the number to nobody since, then it fails, too.
+    (losses.next, losses.forgetsNumbers) = (.before, true)
+    let crash = #expect(throws: ServerError.self) {
+      try database.write { try $0.run("INSERT INTO \(table) VALUES (2)") }
+    }
+    #expect(crash?.isConnectionLost == true, "\(String(describing: crash))")
+    losses.forgetsNumbers = false
     // And the next write has a new connection.
     try database.write { try $0.run("INSERT INTO \(table) VALUES (3)") }
     try #expect(count(database, table) == 2)
