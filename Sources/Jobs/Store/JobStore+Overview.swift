@@ -128,10 +128,23 @@ extension JobStore {
   /// An available job of the next kind, in the order of the index. So kinds are found one by one, with an index entry
   /// for each, however many jobs there are: a DISTINCT would read them all.
   func nextKindRequest(after kind: String?) -> NSFetchRequest<PoolJob> {
+    Self.firstJob(in: .available, where: kind.map { NSPredicate(format: "kind > %@", $0) })
+  }
+
+  /// An unfinished job in this state, the first one by its kind.
+  ///
+  /// The order makes it an entry of an index. Without it a server with statistics reads the whole table to find that no
+  /// job has the state: the number of the state is a parameter, most jobs have the same one, and so it expects that the
+  /// first row has it, too.
+  ///
+  /// ```text
+  /// SELECT t0._key, t0."kind" FROM "pool_wp"."PoolJob" t0 WHERE ((t0."state" = $1) AND (t0."finishedAt" IS NULL))
+  /// ORDER BY t0."kind" ASC NULLS FIRST LIMIT 1
+  /// ```
+  static func firstJob(in state: JobState, where condition: NSPredicate? = nil) -> NSFetchRequest<PoolJob> {
     let request = PoolJob.fetchRequest()
     request.predicate = NSCompoundPredicate(
-      andPredicateWithSubpredicates: [JobState.available.predicate]
-        + (kind.map { [NSPredicate(format: "kind > %@", $0)] } ?? []))
+      andPredicateWithSubpredicates: [state.predicate, condition].compactMap(\.self))
     request.sortDescriptors = [NSSortDescriptor(key: "kind", ascending: true)]
     request.fetchLimit = 1
     request.propertiesToFetch = ["kind"]

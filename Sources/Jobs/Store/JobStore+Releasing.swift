@@ -48,6 +48,8 @@ extension JobStore {
     let now = now ?? self.now
     let request = PoolJob.shortFetchRequest()
     request.predicate = JobState.pending.predicate
+    // As in `firstJob(in:)`.
+    request.sortDescriptors = [NSSortDescriptor(key: "kind", ascending: true)]
     request.fetchLimit = limit
     var release = Release()
     for job in try context.fetch(request) { try check(job, wait: nil, noting: &release, at: now, in: context) }
@@ -80,20 +82,10 @@ extension JobStore {
   }
 
   /// Whether any job runs after others: it is `pending`, or `blocked`.
-  ///
-  /// - Parameter areAdopted: there were no pending ones just now. Looking for them again could take long: a server that
-  ///   expects many rows of any state reads all rows of a table to find that it has none.
-  public func hasDependents(pendingOnesAreAdopted areAdopted: Bool = false, in context: NSManagedObjectContext) throws
-    -> Bool
-  {
+  public func hasDependents(in context: NSManagedObjectContext) throws -> Bool {
     let waits = PoolWait.fetchRequest()
     waits.fetchLimit = 1
-    if try !context.fetch(waits).isEmpty { return true }
-    if areAdopted { return false }
-    let pending = PoolJob.fetchRequest()
-    pending.predicate = JobState.pending.predicate
-    pending.fetchLimit = 1
-    return try context.count(for: pending) > 0
+    return try !context.fetch(waits).isEmpty || !context.fetch(Self.firstJob(in: .pending)).isEmpty
   }
 
   // MARK: One check

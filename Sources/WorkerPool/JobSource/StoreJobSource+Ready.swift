@@ -43,8 +43,7 @@ extension StoreJobSource {
       if adopts, !mustCheckAll { keys += try store.batchesThatCame(in: context) }
       ready += try release(after: keys, context)
       mustCheckAll = false
-      // The leader of a shared store has adopted all pending jobs. New ones are announced to it.
-      let remain = try store.hasDependents(pendingOnesAreAdopted: adopts && membership != nil, in: context)
+      let remain = try store.hasDependents(in: context)
       report(.released(offered(ready), remain: remain, reason: nil))
     } onFailure: { [self] error in
       mustCheckAll = true
