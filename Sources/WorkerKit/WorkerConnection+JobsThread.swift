@@ -9,8 +9,38 @@ extension WorkerConnection {
     condition.lock()
     defer { condition.unlock() }
     if state.session.notBegun.isEmpty { sendOutgoing() }
-    while state.session.notBegun.isEmpty, !state.session.isDraining { condition.wait() }
+    var isListening = false
+    while state.session.notBegun.isEmpty, !state.session.isDraining {
+      // The main thread waits until the socket takes more.
+      let mayListen = connection.unsentBytes == 0
+      if mayListen != isListening { letMainThreadListen(!mayListen) }
+      isListening = mayListen
+      if mayListen { listen() } else { condition.wait() }
+    }
+    if isListening { letMainThreadListen(true) }
     return !state.session.notBegun.isEmpty
+  }
+
+  /// Waits for messages and handles them, or returns when the state has changed. The lock is held before and after.
+  private func listen() {
+    state.isJobsThreadListening = true
+    condition.unlock()
+    var watched = [
+      pollfd(fd: connection.descriptor, events: Int16(POLLIN), revents: 0),
+      pollfd(fd: wakeJobs, events: Int16(POLLIN), revents: 0),
+    ]
+    let isReady = poll(&watched, 2, -1) > 0
+    condition.lock()
+    state.isJobsThreadListening = false
+    guard isReady else { return }
+    if watched[1].revents != 0 {
+      var count: UInt64 = 0
+      _ = read(wakeJobs, &count, 8)
+    }
+    guard watched[0].revents != 0 else { return }
+    condition.unlock()
+    receive()
+    condition.lock()
   }
 
   /// Begins up to `limit` of the jobs in hand together; `nil` when they have gone back meanwhile.
@@ -21,8 +51,11 @@ extension WorkerConnection {
     state.storeWait = nil
     // The jobs that begin now see what is on disk.
     state.saved = SavedElsewhere()
-    if !jobs.isEmpty { state.storeUse = Clock.now }
     sendOutgoing()
+    if !jobs.isEmpty {
+      state.lastBegin = Clock.now
+      noteStoreUse(since: state.lastBegin)
+    }
     return jobs.isEmpty ? nil : jobs
   }
 
@@ -95,9 +128,16 @@ extension WorkerConnection {
   /// WorkerKit begins or ends to use the store. That may take long, so outgoing messages are sent first.
   func usesStore(_ isInUse: Bool) {
     condition.withLock {
-      state.storeUse = isInUse ? Clock.now : nil
+      noteStoreUse(since: isInUse ? Clock.now : nil)
       if isInUse { sendOutgoing() }
     }
+  }
+
+  /// Notes since when WorkerKit has been using the store, nil for not at all, and sees to it that the main thread looks
+  /// after that: it may know nothing of the jobs that this thread has received. The lock is held.
+  private func noteStoreUse(since start: Double?) {
+    state.storeUse = start
+    if let start { wakeMainThread(by: start + Self.storeNotice) }
   }
 
   /// Runs a plugin's code; while it should stop, its SQL statements are interrupted.
@@ -111,21 +151,18 @@ extension WorkerConnection {
       let end = Clock.now
       condition.withLock {
         state.pluginUse = nil
-        state.storeUse = end
+        noteStoreUse(since: end)
       }
-      // The main thread has not checked the store all that time.
-      if end - start >= Self.storeNotice { wakeMainThread() }
     }
     try body()
   }
 
   func setDeadline(_ seconds: Double, for job: ObjectURI) {
-    let isSooner = condition.withLock {
+    condition.withLock {
       let deadline = Clock.now + seconds
       state.deadline = (deadline, job)
-      return state.armed.map { deadline < $0 } ?? true
+      wakeMainThread(by: deadline)
     }
-    if isSooner { wakeMainThread() }
   }
 
   /// The plugin is done with the job, in time.

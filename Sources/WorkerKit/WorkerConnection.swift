@@ -4,10 +4,20 @@ import LinuxSystem
 import Synchronization
 import WorkerProtocol
 
-/// The connection to the pool, shared by the main thread, which listens, and the jobs' thread, which works and speaks.
+/// The connection to the pool, shared by the main thread and the jobs' thread, which works and speaks. While a job runs
+/// the main thread listens. Without jobs the jobs' thread listens itself, so that no other thread has to wake it for a
+/// new one:
 ///
-/// `@unchecked Sendable`: `state` and `connection` are only touched while `condition` is locked, but for the main
-/// thread's receiving, which touches the parts of `Connection` that sending does not.
+/// ```text
+/// jobs' thread                            main thread
+/// runs a job                              waits for the socket, signals and the next deadline
+/// has no more: takes the socket over      waits for signals and the next deadline
+/// gets RUN: gives the socket back
+/// BEGIN, runs the job                     waits for the socket, signals and the next deadline
+/// ```
+///
+/// `@unchecked Sendable`: `state` and `connection` are only touched while `condition` is locked, but for receiving,
+/// which touches the parts of `Connection` that sending does not, and has the lock `receiving`.
 final class WorkerConnection: @unchecked Sendable {
   struct State {
     var session = WorkerSession()
@@ -20,11 +30,15 @@ final class WorkerConnection: @unchecked Sendable {
     var orphanEnd: Double?
     /// While a group runs: when its running job has taken too long, and the jobs after it.
     var group: (end: Double, laterJobs: [ObjectURI])?
-    /// The deadline that the main thread sleeps for.
-    var armed: Double?
+    /// When the main thread wakes up by itself.
+    var wakesAt: Double?
+    /// Whether the jobs' thread waits for the socket, and not for `condition`.
+    var isJobsThreadListening = false
     var saved = SavedElsewhere()
     /// Since when a plugin's code has been running: its SQL statements may be interrupted, those of WorkerKit may not.
     var pluginUse: Double?
+    /// When jobs began last.
+    var lastBegin: Double?
     /// Since when WorkerKit has been reading or writing the jobs' rows; nil once a slow store was reported. Both in
     /// seconds of the monotonic clock.
     var storeUse: Double?
@@ -53,16 +67,24 @@ final class WorkerConnection: @unchecked Sendable {
       }
     }
 
-    /// When the store has been in use by WorkerKit for long, or will have been before the main thread is woken again.
+    /// When the main thread looks whether the store has been in use by WorkerKit for long: when it will have been, if
+    /// it is used now or by jobs in hand. After a job it looks once more, so that in a row of short jobs not each one
+    /// has to wake it.
     func storeNoticeTime(now: Double) -> Double? {
       if let storeUse { return storeUse + WorkerConnection.storeNotice }
-      return session.notBegun.isEmpty || isInPlugin ? nil : now + WorkerConnection.storeNotice
+      if !session.notBegun.isEmpty, !isInPlugin { return now + WorkerConnection.storeNotice }
+      return lastBegin.map { $0 + WorkerConnection.storeNotice }.flatMap { $0 > now ? $0 : nil }
     }
   }
 
   let condition = MonotonicCondition()
   var state = State()
-  private let connection: Connection
+  let connection: Connection
+  /// Held while messages are received and handled. Comes before `condition`.
+  private let receiving = NSLock()
+  /// The socket as the main thread sees it: an epoll instance that the jobs' thread can make blind for the socket while
+  /// the main thread waits for it.
+  private let mainView: Descriptor
   /// Nil where the process is not a worker's own: in a test.
   private let signals: WorkerSignals?
   private let orphanDeadline: Double
@@ -70,6 +92,8 @@ final class WorkerConnection: @unchecked Sendable {
   private let jobsThread = Atomic<pid_t>(0)
   /// Wakes the main thread when a deadline was set or the work is over.
   private let wake: Int32
+  /// Wakes the jobs' thread while it listens.
+  let wakeJobs: Int32
   /// Readable while any job should stop.
   let stopDescriptor: Int32
   /// Whether any job should stop: written with the state, and read without the lock, so that jobs may ask often.
@@ -98,8 +122,13 @@ final class WorkerConnection: @unchecked Sendable {
     self.orphanDeadline = orphanDeadline
     connection = try Connection(descriptor: descriptor)
     wake = csystem_eventfd()
+    wakeJobs = csystem_eventfd()
     stopDescriptor = csystem_eventfd()
-    guard wake >= 0, stopDescriptor >= 0 else { throw SystemCallError("eventfd") }
+    guard wake >= 0, wakeJobs >= 0, stopDescriptor >= 0 else { throw SystemCallError("eventfd") }
+    mainView = try Descriptor(csystem_epoll_create(), "epoll_create1")
+    guard csystem_epoll_add(mainView.number, descriptor, UInt32(CSYSTEM_READABLE)) == 0 else {
+      throw SystemCallError("epoll_ctl")
+    }
     change { $0.session.open(kinds: kinds, credit: Self.firstCredit) }
   }
 
@@ -111,6 +140,8 @@ final class WorkerConnection: @unchecked Sendable {
     let exitCode: Int32?
     let deadline: (at: Double, job: ObjectURI)?
     let isConnected: Bool
+    /// The socket has not taken all messages.
+    let hasUnsent: Bool
     let isInterrupting: Bool
     let orphanEnd: Double?
     let storeNotice: Double?
@@ -126,18 +157,18 @@ final class WorkerConnection: @unchecked Sendable {
       let waiting = nextWaiting()
       if let exitCode = waiting.exitCode { return exitCode }
       var watched = [
-        pollfd(fd: waiting.isConnected ? connection.descriptor : -1, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: waiting.isConnected ? mainView.number : -1, events: Int16(POLLIN), revents: 0),
         pollfd(fd: signals?.descriptor ?? -1, events: Int16(POLLIN), revents: 0),
         pollfd(fd: wake, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: waiting.hasUnsent ? connection.descriptor : -1, events: Int16(POLLOUT), revents: 0),
       ]
-      if inspect({ _ in connection.unsentBytes > 0 }) { watched[0].events |= Int16(POLLOUT) }
       // The jobs' thread does not wake this one for each job: it looks now and then while there are any.
       var milliseconds = waiting.end.map { max(0, ($0 - Clock.now) * 1000).rounded(.up) } ?? -1
       if waiting.isInterrupting {
         milliseconds = milliseconds < 0 ? Self.interruptInterval : min(milliseconds, Self.interruptInterval)
       }
-      guard poll(&watched, 3, Int32(min(milliseconds, 1e9))) >= 0 || errno == EINTR else { return 71 }
-      if watched[0].revents != 0 { receive() }
+      guard poll(&watched, 4, Int32(min(milliseconds, 1e9))) >= 0 || errno == EINTR else { return 71 }
+      if watched[0].revents != 0 || watched[3].revents != 0 { receive() }
       if watched[1].revents != 0 { handleSignals() }
       if watched[2].revents != 0 {
         var count: UInt64 = 0
@@ -153,29 +184,34 @@ final class WorkerConnection: @unchecked Sendable {
   /// Interrupts the statements of a job that should stop.
   private func nextWaiting() -> Waiting {
     condition.withLock {
-      state.armed = state.deadline?.at
       let isSent = state.isClosed || (state.session.outgoing.isEmpty && connection.unsentBytes == 0)
       let isInterrupting = state.isInPlugin && !state.session.stops.isEmpty
       if isInterrupting { interruptStatements() }
-      return Waiting(
+      let waiting = Waiting(
         exitCode: state.session.isOver && isSent ? (state.session.refusal == nil ? 0 : 65) : nil,
-        deadline: state.deadline, isConnected: !state.isClosed, isInterrupting: isInterrupting,
+        deadline: state.deadline, isConnected: !state.isClosed,
+        hasUnsent: !state.isClosed && connection.unsentBytes > 0, isInterrupting: isInterrupting,
         orphanEnd: state.orphanEnd, storeNotice: state.storeNoticeTime(now: Clock.now),
         groupEnd: state.group.flatMap { $0.laterJobs.isEmpty ? nil : $0.end })
+      state.wakesAt = waiting.end
+      return waiting
     }
   }
 
-  private func receive() {
-    // A malformed or closed stream means that the coordinator is gone.
-    guard let received = try? connection.receive() else { return closed() }
-    switch received {
-    case .lines(let lines):
-      handle(lines)
-      // The end of the stream, or bytes that are not a line, came with these lines: no event announces that again.
-      if connection.hasMore { receive() }
-    case .closed(let lines):
-      handle(lines)
-      closed()
+  /// Handles what has come through the socket, on the thread that listens. The other one may have been faster.
+  func receive() {
+    receiving.withLock {
+      repeat {
+        // A malformed or closed stream means that the coordinator is gone.
+        guard let received = try? connection.receive() else { return closed() }
+        switch received {
+        case .lines(let lines): handle(lines)
+        case .closed(let lines):
+          handle(lines)
+          return closed()
+        }
+        // The end of the stream, or bytes that are not a line, came with these lines: no event announces that again.
+      } while connection.hasMore
     }
   }
 
@@ -204,6 +240,8 @@ final class WorkerConnection: @unchecked Sendable {
       state.isClosed = true
       state.session.close()
     }
+    // It ends an orphan in time, and may not be the one that has noticed.
+    wakeMainThread()
   }
 
   /// Whether the connection ended before the work did.
@@ -286,8 +324,22 @@ final class WorkerConnection: @unchecked Sendable {
     body(&state)
     noteStops()
     sendOutgoing()
-    condition.signal()
+    wakeJobsThread()
     condition.unlock()
+  }
+
+  /// The lock is held.
+  private func wakeJobsThread() {
+    guard state.isJobsThreadListening else { return condition.signal() }
+    var one: UInt64 = 1
+    _ = write(wakeJobs, &one, 8)
+  }
+
+  /// Decides which thread listens: the one of jobs, or the main thread. The lock is held. The main thread goes on
+  /// waiting meanwhile.
+  func letMainThreadListen(_ listens: Bool) {
+    // It cannot fail: the socket is in the set until it is closed (epoll_ctl(2)).
+    _ = csystem_epoll_modify(mainView.number, connection.descriptor, listens ? UInt32(CSYSTEM_READABLE) : 0)
   }
 
   /// Lets the jobs know whether any of them should stop. The lock is held.
@@ -308,6 +360,11 @@ final class WorkerConnection: @unchecked Sendable {
     }
     let isOut = connection.flush()
     if !isOut || state.session.isOver { wakeMainThread() }
+  }
+
+  /// Sees to it that the main thread is awake by that time. The lock is held.
+  func wakeMainThread(by time: Double) {
+    if state.wakesAt.map({ time < $0 }) ?? true { wakeMainThread() }
   }
 
   func wakeMainThread() {
