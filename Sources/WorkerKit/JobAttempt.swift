@@ -1,5 +1,6 @@
 import Foundation
 import LinuxSystem
+import Synchronization
 import WorkerProtocol
 
 /// The work in one context: the jobs that run there, what was saved, and what other workers are told of it.
@@ -17,40 +18,45 @@ final class JobAttempt: @unchecked Sendable {
   private var jobs: [Job] = []
   /// Seconds in which the jobs ran themselves.
   private(set) var work = 0.0
-  private var observers: [any NSObjectProtocol] = []
   private var lastReport: ContinuousClock.Instant?
   private lazy var keptChanges = KeptChanges(self)
-
-  private static let key = "WorkerKit.attempt"
 
   init(_ runner: JobRunner, context: NSManagedObjectContext) {
     self.runner = runner
     self.context = context
     context.transactionAuthorPasses = true
-    context.userInfo[Self.key] = Unowned(attempt: self)
-    let center = NotificationCenter.default
-    observers = [
-      center.addObserver(forName: .NSManagedObjectContextWillSave, object: context, queue: nil) { [unowned self] _ in
-        JobMergePolicy.guardJobs(in: context)
-        if let job = jobs.first, runner.keptKinds.contains(job.kind) { keptChanges.willSave(job) }
-      },
-      center.addObserver(forName: .NSManagedObjectContextDidSave, object: context, queue: nil) { [unowned self] in
-        didSave($0)
-      },
-    ]
+    Self.attempts.withLock { $0[ObjectIdentifier(context)] = Unowned(attempt: self) }
+    _ = Self.isObserving
   }
 
-  deinit {
-    for observer in observers { NotificationCenter.default.removeObserver(observer) }
-  }
+  deinit { Self.attempts.withLock { $0[ObjectIdentifier(context)] = nil } }
 
   private struct Unowned {
     unowned let attempt: JobAttempt
   }
 
+  /// The attempts of this process by their contexts: one, but in tests.
+  private static let attempts = Mutex<[ObjectIdentifier: Unowned]>([:])
+
+  /// Observes the saves in all contexts, since an observer for each attempt would be made and removed with each job.
+  private static let isObserving: Bool = {
+    let center = NotificationCenter.default
+    // Without an end: the attempts come and go.
+    _ = center.addObserver(forName: .NSManagedObjectContextWillSave, object: nil, queue: nil) {
+      running(in: $0.object as? NSManagedObjectContext)?.willSave()
+    }
+    _ = center.addObserver(forName: .NSManagedObjectContextDidSave, object: nil, queue: nil) {
+      running(in: $0.object as? NSManagedObjectContext)?.didSave($0)
+    }
+    return true
+  }()
+
   /// The attempt that a job runs in; `nil` for jobs that do not run.
-  static func running(_ job: Job) -> JobAttempt? {
-    (job.managedObjectContext?.userInfo[key] as? Unowned)?.attempt
+  static func running(_ job: Job) -> JobAttempt? { running(in: job.managedObjectContext) }
+
+  private static func running(in context: NSManagedObjectContext?) -> JobAttempt? {
+    guard let context else { return nil }
+    return attempts.withLock { $0[ObjectIdentifier(context)]?.attempt }
   }
 
   /// Those of the jobs that are still ready, in this order.
@@ -103,6 +109,11 @@ final class JobAttempt: @unchecked Sendable {
   /// Saves what the jobs have done; without jobs, a part of what the running one does.
   func save(_ jobs: [ObjectURI]? = nil) throws {
     try runner.commit(context, of: jobs ?? current.map { [$0] } ?? [], timeout: commitTimeout)
+  }
+
+  private func willSave() {
+    JobMergePolicy.guardJobs(in: context)
+    if let job = jobs.first, runner.keptKinds.contains(job.kind) { keptChanges.willSave(job) }
   }
 
   /// Notes which jobs the save committed, and tells the coordinator of the app's objects that it changed.
