@@ -15,20 +15,22 @@ extension JobStore {
 
   /// Runs the body, which reads and saves, until no other process has written its rows first. After a conflict the
   /// context forgets what it has read and changed, and a pause of random length makes it unlikely that the same
-  /// processes meet again. Resets the context at the end.
+  /// processes meet again.
   ///
   /// The body itself must read everything on which it decides: what its caller has read may be outdated at the second
   /// try. The pauses of thirty tries take half a second at most.
   ///
+  /// - Parameter resetsAtEnd: whether to reset the context at the end; if not, the caller does it when it has told of
+  ///   the result.
   /// - Throws: ``EndlessConflicts`` after ``conflictTries``; other errors of the body at once, and the context keeps
   ///   its changes then.
   package func retryingConflicts<Result>(
-    in context: NSManagedObjectContext, _ body: () throws -> Result
+    in context: NSManagedObjectContext, resetsAtEnd: Bool = true, _ body: () throws -> Result
   ) throws -> Result {
     for attempt in 1...Self.conflictTries {
       do {
         let result = try body()
-        context.reset()
+        if resetsAtEnd { context.reset() }
         return result
       } catch let error as NSError where Self.isConflict(error) {
         context.rollback()

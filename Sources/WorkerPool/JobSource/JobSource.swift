@@ -57,6 +57,9 @@ protocol JobSource: AnyObject, Sendable {
   func noteHistory(_ minutes: [HistoryGauges])
   /// Takes the named job files, or scans for all with nil; answered with `took`.
   func takeFiles(_ names: [String]?)
+  /// The same on the thread of the caller, which is not the loop's: returns when the files are taken, or at once while
+  /// others are being taken, and these after them.
+  func takeFilesHere(_ names: [String]?)
   /// Reads the row of a job that may be ready; answered with `ready`.
   func readReady(_ job: JobKey, ticket: Int)
   /// Reads why the last attempts of these jobs failed; answered with `failures`.
@@ -74,8 +77,12 @@ protocol JobSource: AnyObject, Sendable {
   /// Copies the write-ahead log into the store, as far as that effort allows; answered with `checkpointed`, and with
   /// `replied` if there is a ticket.
   func checkpoint(_ effort: WALCheckpointer.Effort, ticket: Int?)
-  /// Whether work is under way. This and the next may be called from any thread.
+  /// Whether work is under way. This and what follows may be called from any thread.
   var isBusy: Bool { get }
+  /// Whether there is work, and nobody looks yet for work that takes long: from now on the caller does.
+  func beginWatch() -> Bool
+  /// Ends that; while there is work, the seconds until the caller has to look again.
+  func endWatch() -> Double?
   /// Whether work takes longer than ``StoreWatch/timeout``; true once for each piece of work.
   func takeDelay() -> Bool
   /// Finishes the work that is under way; `finished` is the last event.

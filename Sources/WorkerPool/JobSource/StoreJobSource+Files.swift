@@ -15,6 +15,8 @@ extension StoreJobSource {
     if let names { intake.take(names) } else { intake.takeAll() }
   }
 
+  func takeFilesHere(_ names: [String]?) { intake.takeHere(names) }
+
   /// Reports what a transaction of the intake brought.
   func took(_ round: IntakeReport) {
     let rejected = round.rejected.map {

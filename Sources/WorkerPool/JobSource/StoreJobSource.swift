@@ -138,6 +138,8 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
   }
 
   var isBusy: Bool { storeWatch.isBusy }
+  func beginWatch() -> Bool { storeWatch.beginWatch() }
+  func endWatch() -> Double? { storeWatch.endWatch() }
   func takeDelay() -> Bool { storeWatch.takeDelay() }
 
   // MARK: The context's queue

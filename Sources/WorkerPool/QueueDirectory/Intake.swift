@@ -76,17 +76,31 @@ final class Intake: @unchecked Sendable {
   /// Scans `incoming/`, and takes every file that has rested. A call during a scan leads to one more scan.
   func takeAll() { ask { $0.mustScan = true } }
 
+  /// Does the same as one of these two on the caller's thread, so that no other one has to be woken, unless files are
+  /// being taken now.
+  func takeHere(_ names: [String]?) {
+    guard begin({ if let names { $0.announce(names) } else { $0.mustScan = true } }) else { return }
+    // The loop knows nothing of this work. It looks for work that takes long when something wakes it.
+    if watch.expect() { report(IntakeReport()) }
+    context.performAndWait { work() }
+    watch.finish()
+  }
+
   private func ask(_ change: (inout IntakeInbox) -> Void) {
-    let isIdle = inbox.withLock { inbox in
-      change(&inbox)
-      defer { inbox.isWorking = true }
-      return !inbox.isWorking
-    }
-    guard isIdle else { return }
+    guard begin(change) else { return }
     watch.expect()
     context.perform { [self] in
       work()
       watch.finish()
+    }
+  }
+
+  /// Whether the caller has to begin the work; otherwise it is under way, and goes on with what is new.
+  private func begin(_ change: (inout IntakeInbox) -> Void) -> Bool {
+    inbox.withLock { inbox in
+      change(&inbox)
+      defer { inbox.isWorking = true }
+      return !inbox.isWorking
     }
   }
 
@@ -246,13 +260,14 @@ extension Intake {
       outcome.files = batch.files.count
     } catch {
       context.rollback()
-      context.reset()
       postponed += batch.files
       outcome.postponed += batch.files.count
       let files = Plural.text(batch.files.count, "job file")
       outcome.fail("\(files) cannot be taken into the store: \(ErrorText.text(error))")
     }
     report(outcome)
+    // The jobs that new ones wait for were read. No job waits until they are forgotten.
+    context.reset()
     removal.add(zip(batch.files, rows).map { TakenFileRemoval.Item(file: $0, row: $1) }, jobs: batch.jobs)
   }
 
@@ -261,7 +276,7 @@ extension Intake {
   /// that.
   private func save(_ batch: inout IntakeBatch, _ outcome: inout IntakeReport) throws -> [NSManagedObjectID] {
     if batch.files.isEmpty { return [] }
-    return try store.retryingConflicts(in: context) {
+    return try store.retryingConflicts(in: context, resetsAtEnd: false) {
       var rows: [NSManagedObjectID] = []
       try watch.during(size: Double(batch.jobs) / Self.slowestPace) {
         for (file, reason) in try batch.takeUnfit(for: store, in: context) { reject(file, reason, &outcome) }

@@ -62,8 +62,6 @@ struct IntakeBatch {
       outcome.someWait = requests.contains { $0.contains { $0.options.waitsForJobs || $0.batch != nil } }
       outcome.ready = intake.ready
       outcome.keys = intake.keys
-      // The jobs that new ones wait for were read.
-      context.reset()
       return intake.files
     }
     // Labels and tokens belong to their file; files without any are inserted together.
@@ -75,8 +73,6 @@ struct IntakeBatch {
     outcome.jobs = self.jobs
     outcome.someWait = jobs.contains { $0.state == .pending || $0.batch != nil }
     if jobs.count <= Self.jobsToTell { outcome.ready = jobs.compactMap(JobSummary.init) }
-    let ids = rows.map(\.objectID)
-    context.reset()
-    return ids
+    return rows.map(\.objectID)
   }
 }

@@ -6,7 +6,8 @@ import WorkerProtocol
 /// Times the work on the store, so that the pool can report work that takes very long, most often because another
 /// process has the store locked; and remembers that the store's disk was full, which at a server nothing else tells.
 ///
-/// It sets no timer. The pool asks ``takeDelay()`` from a timer of its own while there is work.
+/// It sets no timer. The pool asks ``takeDelay()`` from a timer of its own between ``beginWatch()`` and
+/// ``endWatch()``.
 final class StoreWatch: Sendable {
   /// Seconds after which work counts as slow and is reported.
   static let timeout = 3.0
@@ -17,6 +18,8 @@ final class StoreWatch: Sendable {
   private struct State {
     /// Work that was asked for and is not done.
     var pending = 0
+    /// Whether the pool has a timer.
+    var isWatched = false
     /// When the work under way should be done, in seconds of the monotonic clock; taken out when it was reported.
     var deadlines: [Int: Double] = [:]
     var lastNumber = 0
@@ -26,14 +29,38 @@ final class StoreWatch: Sendable {
 
   private let state = Mutex(State())
 
-  /// Notes that work is asked for, before it is handed to its queue.
-  func expect() { state.withLock { $0.pending += 1 } }
+  /// Notes that work is asked for, before it is handed to its queue. Returns whether the pool has no timer yet.
+  @discardableResult
+  func expect() -> Bool {
+    state.withLock { state in
+      state.pending += 1
+      return !state.isWatched
+    }
+  }
 
   /// Notes that it is over.
   func finish() { state.withLock { $0.pending -= 1 } }
 
   /// Whether there is work.
   var isBusy: Bool { state.withLock { $0.pending > 0 } }
+
+  /// Whether there is work and no timer: the caller sets it then.
+  func beginWatch() -> Bool {
+    state.withLock { state in
+      guard state.pending > 0, !state.isWatched else { return false }
+      state.isWatched = true
+      return true
+    }
+  }
+
+  /// The timer has come: after so many seconds it has to come again, since there is work; nil for never.
+  func endWatch() -> Double? {
+    state.withLock { state in
+      state.isWatched = state.pending > 0
+      guard state.isWatched else { return nil }
+      return state.deadlines.values.min().map { max(0, $0 - Clock.now) } ?? Self.timeout
+    }
+  }
 
   /// Runs a part of the work that may have to wait, on the thread of the caller.
   ///

@@ -149,6 +149,7 @@ final class MemoryJobSource: JobSource {
     takes.add(names)
     report(.took(jobs: 0, ready: [], someWait: false, postponed: 0, messages: []))
   }
+  func takeFilesHere(_ names: [String]?) { takeFiles(names) }
   func checkpoint(_ effort: WALCheckpointer.Effort, ticket: Int?) {
     checkpoints.add(effort)
     report(.checkpointed(isLogHeld.load(ordering: .relaxed) ? .held : .quiet))
@@ -167,6 +168,8 @@ final class MemoryJobSource: JobSource {
   func setFailure(_ job: JobKey, _ failure: FailureSummary) { state.withLock { $0.failures[job] = failure } }
   func findSubmissions(_ tokens: [String]) { report(.submissions([:])) }
   var isBusy: Bool { false }
+  func beginWatch() -> Bool { false }
+  func endWatch() -> Double? { nil }
   func takeDelay() -> Bool { false }
   func finish() { report(.finished) }
 }

@@ -1,7 +1,7 @@
 import Jobs
 import LinuxSystem
 
-/// Job files: watches the directory that they come into, has them taken, and scans everything now and then.
+/// Job files: has those taken that come, scans for others now and then, and handles what was taken.
 ///
 /// Each rescan looks at the times of the directory and of the store's log, which costs a few system calls. Only what
 /// has changed since the last scan is scanned, by threads of their own, and once a minute everything.
@@ -10,22 +10,12 @@ final class IncomingFiles {
   static let rescanInterval = 10.0
   /// The leeway of timers that run with a rescan.
   static let leeway = 1.2 * rescanInterval
-  /// Files that come more often than that, in seconds, are a stream.
-  static let streamInterval = 0.000_2
-  /// Seconds for which the files of a stream are gathered, to be taken in one transaction: more while many come, since
-  /// most of a small transaction's cost is its beginning and its end.
-  static let gatheringTimes = 0.002...0.016
-  /// From this number on, files at a time are many.
-  static let manyFiles = 24
 
   private let core: PoolCore
   private let ready: ReadyJobs
   private let schedule: JobSchedule
   private let upkeep: StoreUpkeep
-  private var watch: DirectoryWatch?
-  /// When the directory's events were read last.
-  private var lastRead = 0.0
-  private var gatheringTime = IncomingFiles.gatheringTimes.lowerBound
+  private var listener: IncomingListener?
   private var rescanTimer: TimerQueue.Token?
   /// The store's log and the directory at the last rescan. Nil where the next one has to look into them.
   private var lastLog: WALMoment?
@@ -52,44 +42,21 @@ final class IncomingFiles {
 
   func stop() {
     core.loop.timers.cancel(rescanTimer)
-    unwatchDirectory()
+    listener?.end()
+    listener = nil
   }
 
   // MARK: The directory
 
   private func watchDirectory() {
     let path = core.configuration.incomingDirectory
-    unwatchDirectory()
+    listener?.end()
     do {
-      let watch = try DirectoryWatch(path)
-      try core.loop.watch(watch.descriptor, for: .readable) { [weak self, unowned watch] in
-        self?.takeFiles(watch)
-      }
-      self.watch = watch
+      listener = try IncomingListener(path) { [source = core.source] names in source.takeFilesHere(names) }
     } catch {
+      listener = nil
       core.log(.trouble, "\(path) cannot be watched and is scanned every \(Clock.text(Self.rescanInterval)): \(error)")
     }
-  }
-
-  /// A file is taken at once. While files come in a stream, the events are read now and then.
-  private func takeFiles(_ watch: DirectoryWatch) {
-    let changes = watch.collect()
-    core.source.takeFiles(changes.needsScan ? nil : changes.names)
-    let now = Clock.now
-    defer { lastRead = now }
-    let times = Self.gatheringTimes
-    gatheringTime = changes.names.count < Self.manyFiles ? times.lowerBound : min(times.upperBound, gatheringTime * 2)
-    guard changes.names.count > 1 || now - lastRead < Self.streamInterval else { return }
-    core.loop.setInterest([], of: watch.descriptor)
-    core.loop.timers.after(gatheringTime) { [weak self, weak watch] in
-      guard let self, let watch, watch === self.watch else { return }
-      core.loop.setInterest(.readable, of: watch.descriptor)
-    }
-  }
-
-  private func unwatchDirectory() {
-    if let watch { core.loop.unwatch(watch.descriptor) }
-    watch = nil
   }
 
   /// Uses other directories that have taken the place of those that were watched.

@@ -13,7 +13,6 @@ final class StoreUpkeep {
   let checkpoints: WALCheckpoints
   let commits: CommitWatch
   let files: StoreFileWatch
-  private var delayTimer: TimerQueue.Token?
   /// The store's log at the last deletion, and when that was.
   private var lastLog: WALMoment?
   private var lastPruning = -Double.infinity
@@ -43,15 +42,14 @@ final class StoreUpkeep {
 
   /// While the store has work, a timer checks whether it takes too long. Called at the end of each turn.
   func watchForDelay() {
-    guard core.source.isBusy else {
-      core.loop.timers.cancel(delayTimer)
-      delayTimer = nil
-      return
-    }
-    guard delayTimer == nil else { return }
-    delayTimer = core.loop.timers.after(StoreWatch.timeout) { [weak self] in
-      self?.delayTimer = nil
-      self?.tellDelay()
+    if core.source.beginWatch() { check(in: StoreWatch.timeout) }
+  }
+
+  private func check(in seconds: Double) {
+    core.loop.timers.after(seconds) { [weak self] in
+      guard let self else { return }
+      tellDelay()
+      if let seconds = core.source.endWatch() { check(in: seconds) }
     }
   }
 
