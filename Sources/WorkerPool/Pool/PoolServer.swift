@@ -240,6 +240,8 @@ final class PoolServer {
   private func endTurn() {
     core.coordinator.workersWanted(supervisor.configuration.workers)
     carryOut()
+    // A job that goes to a worker waits for nothing else.
+    sockets.flush()
     if demandHasChanged {
       demandHasChanged = false
       supervisor.rebalance()
