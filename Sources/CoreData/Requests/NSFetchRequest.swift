@@ -125,16 +125,26 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
 
   /// The entity by whose name the request was last executed; it may run in contexts of several models, on any threads.
   ///
-  /// Weak, because a request may outlive the model of the context that executed it.
-  private let executedEntity = Mutex<WeakEntity>(WeakEntity())
+  /// It is not kept, because a request may outlive the model of the context that executed it.
+  private let executedEntity = Mutex<ExecutedEntity>(ExecutedEntity())
 
+  /// The anchor is followed only while the model is held, as `EntityAnchor` demands.
+  ///
   /// `@unchecked Sendable`: an entity in use is immutable.
-  private struct WeakEntity: @unchecked Sendable { weak var entity: NSEntityDescription? }
+  private struct ExecutedEntity: @unchecked Sendable {
+    weak var model: NSManagedObjectModel?
+    var anchor: EntityAnchor?
+
+    var entity: NSEntityDescription? { model.flatMap { model in withExtendedLifetime(model) { anchor?.entity } } }
+  }
 
   /// Called when the request was executed. A request with an entity of its own keeps that.
   final func note(executed entity: NSEntityDescription?) {
     guard settings.entity == nil else { return }
-    executedEntity.withLock { if $0.entity !== entity { $0.entity = entity } }
+    executedEntity.withLock { executed in
+      if executed.anchor === entity?.anchor, executed.model != nil { return }
+      executed = ExecutedEntity(model: entity?.model, anchor: entity?.anchor)
+    }
   }
 
   /// The entity to fetch. A request that was made with a name has none before it is executed; afterwards it has the

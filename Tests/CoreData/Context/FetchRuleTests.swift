@@ -215,6 +215,20 @@ import Testing
     }
   }
 
+  @Test func aRequestByNameHasItsEntityAsLongAsTheModelIsThere() throws {
+    let request = NSFetchRequest<NSManagedObject>(entityName: "Book")
+    for _ in 0..<2 {
+      let store = try library()
+      try store.read { context in
+        _ = try context.fetch(request)
+        #expect(request.entity === store.model.entitiesByName["Book"])
+        _ = try context.count(for: request)
+        #expect(request.entity === store.model.entitiesByName["Book"])
+      }
+    }
+    #expect(request.entity == nil && request.entityName == "Book")
+  }
+
   @Test func aFetchedPropertyIsFetchedForItsObject() throws {
     let model = LibraryModel.make()
     let author = try #require(model.entitiesByName["Author"])

@@ -12,8 +12,7 @@ package final class StoredEntity: @unchecked Sendable {
   package let layout: EntityLayout
   /// The layout's entity, kept here because each object that is made asks for it.
   let entity: NSEntityDescription
-  /// The same, for uses that neither retain nor release it. Fetch requests refer weakly to the entity, and an object
-  /// with weak references is retained and released more slowly.
+  /// The same, for uses that neither retain nor release it.
   let uncountedEntity: Unmanaged<NSEntityDescription>
   /// The entity's number in the store (`Z_ENT`); 0 for unsaved objects.
   package let number: Int
