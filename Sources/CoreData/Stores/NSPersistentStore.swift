@@ -390,8 +390,9 @@ public let NSPersistentStoreTablePrefixOption = "NSPersistentStoreTablePrefix"
 /// one of them may wait for long. With this option they take turns.
 public let NSPersistentStoreWriteTurnOption = "NSPersistentStoreWriteTurn"
 
-/// An integer: the number of rows that the coordinator caches for its contexts; 131,072 by default. A process that
-/// reads each row once needs few. An addition to Apple's options.
+/// An integer: the number of rows that the coordinator caches for its contexts; 131,072 by default, of which 16,384 are
+/// rows that a fetch brought and that no context has asked for since. A process that reads each row once needs few. An
+/// addition to Apple's options.
 ///
 /// ```swift
 /// try coordinator.addPersistentStore(

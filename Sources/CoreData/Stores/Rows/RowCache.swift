@@ -2,20 +2,27 @@ internal import Synchronization
 
 /// The recently read or written rows of a store, shared by all contexts of its coordinator.
 ///
-/// It is bounded: when the younger of two generations is full, the older one is dropped. Rows are valid only while no
-/// other connection writes, which `validate` finds out.
+/// It is bounded: of two generations, the older one is dropped when the younger one is full. Rows are valid only while
+/// no other connection writes, which `validate` finds out.
 ///
 /// `@unchecked Sendable`: `state` is used under `lock`; the snapshots in it are shared and never written.
 ///
 /// ```text
-/// young   up to 65,536 rows        a row that is read or found goes here
-/// old     the young of before      dropped when the young one is full again
+/// used      rows that were asked for by key, or saved     2 * 57,344
+/// fetched   rows that a fetch brought, and nobody since   2 * 8,192
 ///
-/// find: in the young one; else in the old one, and then it moves to the young one
+/// young     a row that is added goes here
+/// old       the young of before; dropped when the young one is full again
+///
+/// find: in `used`, young or old; else in `fetched`. The row is in the young of `used` then.
 /// ```
 ///
-/// So a row survives as long as it is asked for once in each 65,536 other rows. That is close to keeping the least
-/// recently used ones, without a list to maintain for each hit.
+/// So a row that is used survives as long as it is asked for once in each 57,344 others, however many rows are fetched
+/// meanwhile. That is close to keeping the least recently used ones, without a list to maintain for each hit.
+///
+/// Most fetched rows are never asked for again: their objects have them. A program that reads other rows with each
+/// fetch would fill the cache with them, and each fetch would write to new memory: 54 pages for 1,000 rows, and a fifth
+/// of the fetch's time. A row is in one of the two parts, never in both.
 ///
 /// Three things make rows wrong, and each has its answer:
 ///
@@ -26,26 +33,16 @@ internal import Synchronization
 /// a batch request                 supersede: all rows go, the old ones are kept for conflicts
 /// ```
 package final class RowCache: @unchecked Sendable {
-  /// All of it is small values and two tables; it is changed in place under the lock, never copied.
+  /// All of it is small values and tables; it is changed in place under the lock, never copied.
   private struct State {
-    /// The rows' slabs, with their places in them.
-    var young = ObjectIndex<RowSlab>()
-    var old = ObjectIndex<RowSlab>()
+    var used: Generations
+    var fetched: Generations
     /// The rows as they were before the last batch request, which contexts may still use.
     var superseded: [ObjectIndex<RowSlab>] = []
     var foreignVersion: Int64?
-    /// The times at which rows were added, from the first question for ages on.
-    var youngAges: [Row: TimeInterval]?
-    var oldAges: [Row: TimeInterval] = [:]
 
-    /// Makes the younger generation the older one, which is dropped.
-    mutating func rotate() {
-      swap(&young, &old)
-      young.removeAll()
-      guard let ages = youngAges else { return }
-      oldAges = ages
-      youngAges = [:]
-    }
+    /// The row, wherever it is.
+    func row(_ key: Int64, _ table: Int32) -> Snapshot? { used.row(key, table) ?? fetched.row(key, table) }
   }
 
   private struct Row: Hashable {
@@ -53,28 +50,128 @@ package final class RowCache: @unchecked Sendable {
     let table: Int32
   }
 
+  /// A younger and an older table of rows.
+  private struct Generations {
+    /// The number of rows of the younger one; 0 keeps no rows.
+    let size: Int
+    /// The rows' slabs, with their places in them.
+    private(set) var young = ObjectIndex<RowSlab>()
+    private(set) var old = ObjectIndex<RowSlab>()
+    /// The times at which rows were added, from the first question for ages on.
+    private var youngAges: [Row: TimeInterval]?
+    private var oldAges: [Row: TimeInterval] = [:]
+    /// A bit for each table of which rows were inserted; tables may share one.
+    private var insertedTables: UInt64 = 0
+
+    init(size: Int) { self.size = size }
+
+    /// False if there is no row of the table: rows need not be looked for then.
+    func mayHold(_ table: Int32) -> Bool { insertedTables & (1 << UInt64(table & 63)) != 0 }
+
+    var tables: [ObjectIndex<RowSlab>] { [young, old] }
+    var isEmpty: Bool { young.count == 0 && old.count == 0 }
+    var notesAges: Bool { youngAges != nil }
+
+    func row(_ key: Int64, _ table: Int32) -> Snapshot? { young.row(key, table) ?? old.row(key, table) }
+
+    func remove(_ key: Int64, _ table: Int32) {
+      young.remove(key, table)
+      old.remove(key, table)
+    }
+
+    func age(_ row: Row) -> TimeInterval? { youngAges?[row] ?? oldAges[row] }
+
+    mutating func noteAges() { youngAges = youngAges ?? [:] }
+
+    mutating func setAge(_ row: Row, _ age: TimeInterval?) {
+      if youngAges != nil { youngAges?[row] = age }
+    }
+
+    /// Makes the younger generation the older one, which is dropped.
+    private mutating func rotate() {
+      swap(&young, &old)
+      young.removeAll()
+      guard let ages = youngAges else { return }
+      oldAges = ages
+      youngAges = [:]
+    }
+
+    /// Puts rows into the younger generation.
+    ///
+    /// - Parameter isElsewhere: whether a row has another place and does not come here.
+    @inline(__always)
+    mutating func insert(
+      _ rows: some RandomAccessCollection<(key: Int64, table: Int32, snapshot: Snapshot)>,
+      at now: () -> TimeInterval, unless isElsewhere: (Int64, Int32, Snapshot) -> Bool = { _, _, _ in false }
+    ) {
+      if size == 0 { return }
+      // A variable: reading the property would retain and release the table for each row.
+      var young = young
+      for index in rows.indices {
+        if isElsewhere(rows[index].key, rows[index].table, rows[index].snapshot) { continue }
+        if young.count >= size {
+          rotate()
+          young = self.young
+        }
+        insertedTables |= 1 << UInt64(rows[index].table & 63)
+        young.set(rows[index].snapshot.slab, rows[index].key, rows[index].table, place: rows[index].snapshot.place)
+        if youngAges != nil { setAge(Row(key: rows[index].key, table: rows[index].table), now()) }
+      }
+    }
+
+    mutating func clear() {
+      if young.count > 0 { young.removeAll() }
+      if old.count > 0 { old.removeAll() }
+      forget()
+    }
+
+    /// Lets go of the tables, and begins anew with empty ones.
+    mutating func release() -> [ObjectIndex<RowSlab>] {
+      defer { (young, old) = (ObjectIndex(), ObjectIndex()) }
+      forget()
+      return tables
+    }
+
+    private mutating func forget() {
+      insertedTables = 0
+      if youngAges != nil { youngAges = [:] }
+      oldAges = [:]
+    }
+  }
+
   /// No access overlaps another one: each holds the lock, and calls nothing that comes back here.
-  @exclusivity(unchecked) private var state = State()
+  @exclusivity(unchecked) private var state: State
   private let lock = Mutex(())
   /// Changes, under the lock, whenever a row may have changed: rows read before must not be added after.
   private let changes = Atomic(0)
-  private let generationSize: Int
 
   private let now: @Sendable () -> TimeInterval
 
   /// - Parameters:
-  ///   - generationSize: the number of rows of the younger generation; 0 keeps no rows.
+  ///   - generationSize: the number of used rows of the younger generation; 0 keeps no rows.
+  ///   - fetchedSize: the same of fetched ones; nil for as many, but no more than usual.
   ///   - now: seconds from any origin, which never decrease.
-  package init(generationSize: Int = 65_536, now: @escaping @Sendable () -> TimeInterval = RowCache.uptime) {
-    self.generationSize = generationSize
+  package init(
+    generationSize: Int = RowCache.usualRows / 2 - RowCache.mostFetched, fetchedSize: Int? = nil,
+    now: @escaping @Sendable () -> TimeInterval = RowCache.uptime
+  ) {
+    state = State(
+      used: Generations(size: generationSize),
+      fetched: Generations(size: fetchedSize ?? min(RowCache.mostFetched, generationSize)))
     self.now = now
   }
 
+  package static let usualRows = 131_072
+  /// The most fetched rows of a generation. The last few fetches are there in any case, of which `SQLiteStore.fetch`
+  /// keeps at most 4,096 rows each.
+  package static let mostFetched = 8_192
+
   /// - Parameter options: those with which the store is opened.
   package convenience init(_ options: [AnyHashable: Any]?) {
-    let rows = (options?[NSPersistentStoreRowCacheOption] as? NSNumber)?.intValue ?? 131_072
-    // Two generations.
-    self.init(generationSize: max(1, rows / 2))
+    let rows = (options?[NSPersistentStoreRowCacheOption] as? NSNumber)?.intValue ?? RowCache.usualRows
+    // Of a small number of rows a quarter are fetched ones. Both parts have two generations.
+    let fetchedSize = min(RowCache.mostFetched, max(1, rows / 8))
+    self.init(generationSize: max(1, rows / 2 - fetchedSize), fetchedSize: fetchedSize)
   }
 
   static func uptime() -> TimeInterval { ProcessInfo.processInfo.systemUptime }
@@ -83,14 +180,23 @@ package final class RowCache: @unchecked Sendable {
   package var epoch: Int { changes.load(ordering: .acquiring) }
 
   package func find(_ key: Int64, _ table: Int32) -> Snapshot? {
-    lock.withLock { _ in
-      if let snapshot = state.young.row(key, table) { return snapshot }
-      guard let snapshot = state.old.row(key, table) else { return nil }
-      let age = state.youngAges == nil ? nil : state.oldAges[Row(key: key, table: table)]
-      insert(snapshot, key, table)
-      if state.youngAges != nil { state.youngAges?[Row(key: key, table: table)] = age }
-      return snapshot
+    lock.withLock { _ in state.used.young.row(key, table) ?? findElsewhere(key, table) }
+  }
+
+  /// A row that is not in the younger generation of used ones. It comes there, with the age that it has.
+  private func findElsewhere(_ key: Int64, _ table: Int32) -> Snapshot? {
+    let row = Row(key: key, table: table)
+    let (snapshot, age): (Snapshot, TimeInterval?)
+    if let used = state.used.old.row(key, table) {
+      (snapshot, age) = (used, state.used.age(row))
+    } else if let fetched = state.fetched.row(key, table) {
+      (snapshot, age) = (fetched, state.fetched.age(row))
+    } else {
+      return nil
     }
+    insertUsed(CollectionOfOne((key: key, table: table, snapshot: snapshot)))
+    state.used.setAge(row, age)
+    return snapshot
   }
 
   /// The row, if it was added at most `maximumAge` seconds ago; a negative age means any time.
@@ -102,25 +208,43 @@ package final class RowCache: @unchecked Sendable {
     let row = Row(key: id.key, table: id.storedEntity.table)
     return lock.withLock { _ in
       // The age of earlier rows is unknown.
-      guard maximumAge > 0, let ages = state.youngAges else {
-        if maximumAge > 0 { state.youngAges = [:] }
+      guard maximumAge > 0, state.used.notesAges else {
+        if maximumAge > 0 {
+          state.used.noteAges()
+          state.fetched.noteAges()
+        }
         return nil
       }
-      guard let time = ages[row] ?? state.oldAges[row], now() - time <= maximumAge else { return nil }
-      return state.young.row(row.key, row.table) ?? state.old.row(row.key, row.table)
+      func isYoung(_ time: TimeInterval?) -> Bool { time.map { now() - $0 <= maximumAge } ?? false }
+      if let used = state.used.row(row.key, row.table) { return isYoung(state.used.age(row)) ? used : nil }
+      return isYoung(state.fetched.age(row)) ? state.fetched.row(row.key, row.table) : nil
     }
   }
 
-  /// Adds rows of a statement that began at the epoch; none if rows have changed since.
+  /// Adds the rows of a fetch that began at the epoch; none if rows have changed since.
   package func add(_ rows: [(key: Int64, table: Int32, snapshot: Snapshot)], since epoch: Int) {
     lock.withLock { _ in
-      if self.epoch == epoch { insert(rows) }
+      guard self.epoch == epoch else { return }
+      if state.used.isEmpty { return state.fetched.insert(rows, at: now) }
+      var again: [(key: Int64, table: Int32, snapshot: Snapshot)] = []
+      let used = state.used
+      state.fetched.insert(rows, at: now) { key, table, snapshot in
+        guard used.mayHold(table), used.young.find(key, table) != nil || used.old.find(key, table) != nil else {
+          return false
+        }
+        again.append((key, table, snapshot))
+        return true
+      }
+      state.used.insert(again, at: now)
     }
   }
 
-  /// Adds a row of a statement that began at the epoch, unless rows have changed since.
+  /// Adds a row that was asked for by its key, and read by a statement that began at the epoch, unless rows have
+  /// changed since.
   package func add(_ snapshot: Snapshot, _ key: Int64, _ table: Int32, since epoch: Int) {
-    lock.withLock { _ in if self.epoch == epoch { insert(snapshot, key, table) } }
+    lock.withLock { _ in
+      if self.epoch == epoch { insertUsed(CollectionOfOne((key: key, table: table, snapshot: snapshot))) }
+    }
   }
 
   /// Adds the rows that a transaction of this coordinator committed.
@@ -134,16 +258,14 @@ package final class RowCache: @unchecked Sendable {
   ) {
     lock.withLock { _ in
       changes.add(1, ordering: .releasing)
-      if !removedTables.isEmpty {
-        for rows in [state.young, state.old] + state.superseded { rows.removeAll(of: removedTables) }
-      }
-      for rows in [state.young, state.old] + state.superseded {
+      if !removedTables.isEmpty { for rows in allTables { rows.removeAll(of: removedTables) } }
+      for rows in allTables {
         for row in removed { rows.remove(row.key, row.table) }
       }
       for rows in state.superseded {
         for index in saved.indices { rows.remove(saved[index].key, saved[index].table) }
       }
-      insert(saved)
+      insertUsed(saved)
     }
   }
 
@@ -154,9 +276,11 @@ package final class RowCache: @unchecked Sendable {
   func forget(_ id: NSManagedObjectID) {
     lock.withLock { _ in
       changes.add(1, ordering: .releasing)
-      for rows in [state.young, state.old] + state.superseded { rows.remove(id.key, id.storedEntity.table) }
+      for rows in allTables { rows.remove(id.key, id.storedEntity.table) }
     }
   }
+
+  private var allTables: [ObjectIndex<RowSlab>] { state.used.tables + state.fetched.tables + state.superseded }
 
   // MARK: Batch requests
 
@@ -172,22 +296,20 @@ package final class RowCache: @unchecked Sendable {
   /// the conflict needs the row that A had read         superseded(1)
   /// ```
   ///
-  /// Up to eight generations are kept, and all go with the next foreign commit.
+  /// Up to 16 tables are kept, and all go with the next foreign commit.
   func supersede() {
     lock.withLock { _ in
       // The rows before an earlier request are still the ones that a context has read last.
-      let before = [state.young, state.old] + state.superseded
-      state.young = ObjectIndex()
-      state.old = ObjectIndex()
+      let before = state.used.release() + state.fetched.release() + state.superseded
       clear()
-      state.superseded = Array(before.filter { $0.count > 0 }.prefix(8))
+      state.superseded = Array(before.filter { $0.count > 0 }.prefix(16))
     }
   }
 
   /// The row as it was before a batch request, if nothing has read or written it since.
   func superseded(_ key: Int64, _ table: Int32) -> Snapshot? {
     lock.withLock { _ in
-      if let current = state.young.row(key, table) ?? state.old.row(key, table) { return current }
+      if let current = state.row(key, table) { return current }
       for rows in state.superseded {
         if let snapshot = rows.row(key, table) { return snapshot }
       }
@@ -206,32 +328,19 @@ package final class RowCache: @unchecked Sendable {
   package func removeAll() { lock.withLock { _ in clear() } }
 
   private func clear() {
-    state.young.removeAll()
-    state.old.removeAll()
+    state.used.clear()
+    state.fetched.clear()
     state.superseded = []
-    if state.youngAges != nil { state.youngAges = [:] }
-    state.oldAges = [:]
     changes.add(1, ordering: .releasing)
   }
 
-  /// Puts rows into the younger generation.
+  /// Puts rows into the younger generation of used ones.
   @inline(__always)
-  private func insert(_ rows: some RandomAccessCollection<(key: Int64, table: Int32, snapshot: Snapshot)>) {
-    if generationSize == 0 { return }
-    // A variable: reading the property would retain and release the table for each row.
-    var young = state.young
-    for index in rows.indices {
-      if young.count >= generationSize {
-        state.rotate()
-        young = state.young
-      }
-      young.set(rows[index].snapshot.slab, rows[index].key, rows[index].table, place: rows[index].snapshot.place)
-      if state.youngAges != nil { state.youngAges?[Row(key: rows[index].key, table: rows[index].table)] = now() }
+  private func insertUsed(_ rows: some RandomAccessCollection<(key: Int64, table: Int32, snapshot: Snapshot)>) {
+    for index in rows.indices where state.fetched.mayHold(rows[index].table) {
+      state.fetched.remove(rows[index].key, rows[index].table)
     }
-  }
-
-  private func insert(_ snapshot: Snapshot, _ key: Int64, _ table: Int32) {
-    insert(CollectionOfOne((key: key, table: table, snapshot: snapshot)))
+    state.used.insert(rows, at: now)
   }
 }
 
