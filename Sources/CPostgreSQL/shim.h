@@ -16,12 +16,12 @@
   EACH(PQbackendPID) EACH(PQcancel) EACH(PQclear) EACH(PQcmdTuples) EACH(PQconnectdbParams) EACH(PQconninfo)           \
   EACH(PQconninfoFree) EACH(PQconsumeInput) EACH(PQenterPipelineMode) EACH(PQerrorMessage) EACH(PQexec)                \
   EACH(PQexecPrepared) EACH(PQexitPipelineMode) EACH(PQfinish) EACH(PQfreeCancel) EACH(PQfreemem) EACH(PQftype)        \
-  EACH(PQgetCancel) EACH(PQgetCopyData) EACH(PQgetisnull) EACH(PQgetlength) EACH(PQgetResult) EACH(PQgetvalue)         \
-  EACH(PQhost) EACH(PQisBusy) EACH(PQnfields) EACH(PQnotifies) EACH(PQntuples) EACH(PQparameterStatus)                 \
-  EACH(PQpipelineSync) EACH(PQport) EACH(PQprepare) EACH(PQputCopyData) EACH(PQputCopyEnd) EACH(PQresultErrorField)    \
-  EACH(PQresultErrorMessage) EACH(PQresultStatus) EACH(PQsendPrepare) EACH(PQsendQuery) EACH(PQsendQueryPrepared)      \
-  EACH(PQreset) EACH(PQserverVersion) EACH(PQsetErrorVerbosity) EACH(PQsetNoticeProcessor) EACH(PQsetSingleRowMode)    \
-  EACH(PQsocket) EACH(PQstatus) EACH(PQtransactionStatus)
+  EACH(PQgetCancel) EACH(PQgetCopyData) EACH(PQgetisnull) EACH(PQgetlength) EACH(PQgetlineAsync) EACH(PQgetResult)     \
+  EACH(PQgetvalue) EACH(PQhost) EACH(PQisBusy) EACH(PQnfields) EACH(PQnotifies) EACH(PQntuples)                        \
+  EACH(PQparameterStatus) EACH(PQpipelineSync) EACH(PQport) EACH(PQprepare) EACH(PQputCopyData) EACH(PQputCopyEnd)     \
+  EACH(PQresultErrorField) EACH(PQresultErrorMessage) EACH(PQresultStatus) EACH(PQsendPrepare) EACH(PQsendQuery)       \
+  EACH(PQsendQueryPrepared) EACH(PQreset) EACH(PQserverVersion) EACH(PQsetErrorVerbosity) EACH(PQsetNoticeProcessor)   \
+  EACH(PQsetSingleRowMode) EACH(PQsocket) EACH(PQstatus) EACH(PQtransactionStatus)
 
 struct libpq_functions {
 #define LIBPQ_FIELD(name) __typeof__(&name) name;

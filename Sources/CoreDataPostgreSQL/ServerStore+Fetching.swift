@@ -47,7 +47,7 @@ extension ServerStore {
       guard fetch.includesValues else { return body(storedEntity, key, nil) }
       let snapshot = try decoder.decode(cells, packer)
       if fetch.properties == nil { rows.add(snapshot, key, storedEntity.table) }
-      body(storedEntity, key, snapshot)
+      body(storedEntity, key, consume snapshot)
     }
     let isCopied = statement.parameters.count == 0 && !hasFewRows(fetch, statement.sql)
     let isShort = try isCopied || isLimited(fetch) || isSmall(mapping, fetch.generation)

@@ -13,8 +13,9 @@
 /// last message      FF FF                       -1 columns
 /// ```
 ///
-/// Each message is read once. The places and lengths of its values are noted in one buffer that all rows use.
-/// A message that does not fit this form is an error: the end of the message is checked before each read.
+/// The driver hands over whole messages, one or several at a time. Each is read once: the places and lengths of its
+/// values are noted in one buffer that all rows use. A message that does not fit this form is an error: the end of the
+/// bytes is checked before each read.
 ///
 /// Source: https://www.postgresql.org/docs/15/sql-copy.html, "Binary Format"; protocol-flow.html, "COPY Operations".
 final class CopiedRows {
@@ -36,32 +37,15 @@ final class CopiedRows {
 
   deinit { fields.deallocate() }
 
-  /// The row in a message, valid as long as the message and until the next one; nil if it has none.
+  /// The rows of whole messages, of which the first of all begins with the header.
   @inline(__always)
-  func row(in message: UnsafeRawBufferPointer) throws -> CopiedRow? {
-    guard var place = message.baseAddress else { return nil }
-    let end = place + message.count
+  func rows(in messages: UnsafeRawBufferPointer) throws -> MessageRows {
+    var start = 0
     if !hasBegun {
       hasBegun = true
-      place += try Self.headerLength(of: message)
+      start = try Self.headerLength(of: messages)
     }
-    // The header may come alone, and the last message has -1 instead of a number of columns.
-    if place == end { return nil }
-    guard end - place >= 2 else { throw Self.damaged }
-    let count = Int16(bigEndian: place.loadUnaligned(as: Int16.self))
-    if count == -1 { return nil }
-    guard count == columnCount else { throw Self.damaged }
-    place += 2
-    for column in 0..<columnCount {
-      guard end - place >= 4 else { throw Self.damaged }
-      let length = Int32(bigEndian: place.loadUnaligned(as: Int32.self))
-      place += 4
-      let byteCount = Int(max(0, length))
-      guard byteCount <= end - place else { throw Self.damaged }
-      (fields + column).initialize(to: Field(start: place, count: length))
-      place += byteCount
-    }
-    return CopiedRow(fields: UnsafePointer(fields))
+    return MessageRows(UnsafeRawBufferPointer(rebasing: messages[start...]), fields, columnCount)
   }
 
   /// The number of bytes before the first row: a signature, flags, and an extension with its length.
@@ -73,8 +57,55 @@ final class CopiedRows {
     return length
   }
 
-  private static var damaged: ServerError {
+  fileprivate static var damaged: ServerError {
     ServerError(message: "the server sent rows in a form that COPY does not have")
+  }
+}
+
+/// The rows of some messages, in their order. It uses the memory of the `CopiedRows` that made it, and does not keep it.
+struct MessageRows {
+  private var place: UnsafeRawPointer
+  private let end: UnsafeRawPointer
+  /// The memory for the values of one row, and its end.
+  private let fields: UnsafeMutablePointer<CopiedRows.Field>
+  private let fieldsEnd: UnsafeMutablePointer<CopiedRows.Field>
+
+  @inline(__always)
+  fileprivate init(
+    _ bytes: UnsafeRawBufferPointer, _ fields: UnsafeMutablePointer<CopiedRows.Field>, _ columnCount: Int
+  ) {
+    place = bytes.baseAddress ?? UnsafeRawPointer(fields)
+    end = place + bytes.count
+    self.fields = fields
+    fieldsEnd = fields + columnCount
+  }
+
+  /// The next row, valid until the one after it; nil at the end.
+  ///
+  /// A value that ends behind the messages is found before anything is read there: the next value, or the end of the
+  /// row, has no place then.
+  @inline(__always)
+  mutating func next() throws -> CopiedRow? {
+    // The header may come alone.
+    if place == end { return nil }
+    guard end - place >= 2 else { throw CopiedRows.damaged }
+    let count = Int16(bigEndian: place.loadUnaligned(as: Int16.self))
+    // The last message has -1 instead of a number of columns.
+    if count == -1 { return nil }
+    guard Int(count) == fieldsEnd - fields else { throw CopiedRows.damaged }
+    var value = place + 2
+    var field = fields
+    while field < fieldsEnd {
+      guard end - value >= 4 else { throw CopiedRows.damaged }
+      let length = Int32(bigEndian: value.loadUnaligned(as: Int32.self))
+      value += 4
+      field.initialize(to: CopiedRows.Field(start: value, count: length))
+      value += Int(max(0, length))
+      field += 1
+    }
+    guard value <= end else { throw CopiedRows.damaged }
+    place = value
+    return CopiedRow(fields: UnsafePointer(fields))
   }
 }
 

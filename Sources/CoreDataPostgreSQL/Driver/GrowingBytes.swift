@@ -55,4 +55,12 @@ struct GrowingBytes: ~Copyable {
     (start + count).copyMemory(from: base, byteCount: bytes.count)
     count += bytes.count
   }
+
+  /// Appends what the body writes. It gets the place behind the last byte and the number of bytes that fit there, which
+  /// is not 0, and returns how many it has written.
+  @inline(__always)
+  mutating func fill(_ write: (UnsafeMutableRawPointer, Int) -> Int) {
+    makeRoom(1)
+    count += write(start + count, capacity - count)
+  }
 }

@@ -33,10 +33,10 @@ package protocol ServerConnection: AnyObject {
   ) throws
 
   /// Runs a SELECT without parameters and gives the body messages of `COPY … TO STDOUT (FORMAT binary)` while the
-  /// server sends them: each row is one. This costs the least for each row, but the server plans the statement each
-  /// time.
+  /// server sends them: each row is one, and the body gets one or several at a time, whole and without anything between
+  /// them. This costs the least for each row, but the server plans the statement each time.
   ///
-  /// A message is valid during the call only. An error of the closure ends the statement.
+  /// The messages are valid during the call only. An error of the closure ends the statement.
   func copyRows(_ select: String, _ body: (UnsafeRawBufferPointer) throws -> Void) throws
 
   /// Runs a `COPY … FROM STDIN`, and sends what the closure appends until it returns false. An error of the closure

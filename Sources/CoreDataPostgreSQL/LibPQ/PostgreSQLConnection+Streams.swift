@@ -186,10 +186,25 @@ extension PostgreSQLConnection {
   ///                                                      ◀─── CopyData (-1), CopyDone, CommandComplete
   /// ```
   ///
-  /// libpq hands each message over as it came, without a result around it; `CopiedRows` finds the values in it. A COPY
-  /// takes no parameters and cannot be prepared.
+  /// libpq hands the messages over as they came, without results around them; `CopiedRows` finds the values in them. A
+  /// COPY takes no parameters and cannot be prepared.
   ///
-  /// Source: https://www.postgresql.org/docs/15/libpq-copy.html: PQgetCopyData gives one row in memory of its own.
+  /// `PQgetlineAsync` takes the rows that have arrived: it copies each into memory of ours. `PQgetCopyData`, which
+  /// allocates memory for each, only waits for the next one. The body gets about a hundred rows at a time.
+  ///
+  /// ```text
+  /// PQgetlineAsync, until it gives nothing   the rows in libpq's memory
+  /// PQconsumeInput                           what the socket has meanwhile, at most 16 KiB; does not wait
+  /// … both again, until nothing comes
+  /// a pause, in a long COPY                  the rows gather in the socket
+  /// PQgetCopyData                            waits
+  /// ```
+  ///
+  /// A server sends 8 KiB at a time. Without the pause each of them wakes this thread up, if it is faster than the
+  /// server, and that takes time on both sides. The page "What work costs" has the figures.
+  ///
+  /// Source: https://www.postgresql.org/docs/15/libpq-copy.html, with "Obsolete Functions for COPY". All versions of
+  /// libpq have the obsolete one. It ends as `PQgetCopyData` does, so `PQgetResult` may follow either.
   func copyRows(_ select: String, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
     try checkOpen()
     let start = pq.PQexec(handle, "COPY (\(select)) TO STDOUT (FORMAT binary)")
@@ -198,25 +213,41 @@ extension PostgreSQLConnection {
       throw ServerError(message: "the statement gives no rows to copy")
     }
     pq.PQclear(start)
-    var bytes: UnsafeMutablePointer<CChar>?
     var failure: (any Error)?
-    var count = pq.PQgetCopyData(handle, &bytes, 0)
-    while count > 0 {
+    func give(_ messages: UnsafeRawBufferPointer) {
       do {
-        if failure == nil { try body(UnsafeRawBufferPointer(start: bytes, count: Int(count))) }
+        if failure == nil { try body(messages) }
       } catch {
         failure = error
         // The rest is not wanted: it need not be sent.
         cancel()
       }
-      pq.PQfreemem(bytes)
-      count = pq.PQgetCopyData(handle, &bytes, 0)
     }
-    if count != -1 {
-      // It is not known how many rows are still on their way.
-      let error = connectionError()
-      close()
-      throw failure ?? ServerError(message: error.message, isConnectionLost: true)
+    var messages = GrowingBytes(capacity: 2 * Self.messagesAtOnce)
+    var byteCount = 0
+    var isAtEnd = false
+    while !isAtEnd {
+      isAtEnd = takeMessages(&messages)
+      if messages.count > 0 {
+        byteCount += messages.count
+        messages.withBytes(give)
+        messages.clear()
+        // Of an error `PQgetCopyData` says it again.
+        if !isAtEnd { _ = pq.PQconsumeInput(handle) }
+      } else if !isAtEnd {
+        if byteCount >= Self.longCopy { Thread.sleep(forTimeInterval: Self.pause) }
+        var message: UnsafeMutablePointer<CChar>?
+        let count = pq.PQgetCopyData(handle, &message, 0)
+        guard count >= -1 else {
+          // It is not known how many rows are still on their way.
+          let error = connectionError()
+          close()
+          throw failure ?? ServerError(message: error.message, isConnectionLost: true)
+        }
+        isAtEnd = count == -1
+        if !isAtEnd { give(UnsafeRawBufferPointer(start: message, count: Int(count))) }
+        pq.PQfreemem(message)
+      }
     }
     let end = pq.PQgetResult(handle)
     // Whether the session ends with an error is known only when all results are read.
@@ -226,6 +257,33 @@ extension PostgreSQLConnection {
       throw failure
     }
     _ = try checked(end)
+  }
+
+  /// The number of bytes from which messages are handed over.
+  private static let messagesAtOnce = 16_384
+  /// The number of bytes from which a COPY counts as long: a pause at its end is then a small part of its time.
+  private static let longCopy = 65_536
+  /// In seconds. A server sends less in that time than the socket holds.
+  private static let pause = 0.000_1
+
+  /// Takes the messages that libpq has read from the socket, up to some number of bytes, without waiting for more.
+  ///
+  /// The messages are whole: one for which there was no room is taken in parts, and the memory grows for it.
+  ///
+  /// - Returns: whether the COPY has ended.
+  private func takeMessages(_ messages: inout GrowingBytes) -> Bool {
+    var isPart = false
+    while isPart || messages.count < Self.messagesAtOnce {
+      var count: Int32 = 0
+      messages.fill { start, room in
+        count = pq.PQgetlineAsync(handle, start.assumingMemoryBound(to: CChar.self), Int32(clamping: room))
+        // Where the room is used up, the rest of the message may follow.
+        isPart = count == room
+        return Int(max(0, count))
+      }
+      if count <= 0 { return count < 0 }
+    }
+    return false
   }
 
   /// Runs a `COPY … FROM STDIN`.

@@ -13,7 +13,7 @@ internal import Synchronization
 /// | `pipeline` | `PQsendPrepare`, `PQsendQueryPrepared`, one `PQpipelineSync` | 1, also the first time |
 /// | `run` | `PQexec`: the simple query protocol, several statements in one text | 1 |
 /// | `stream` | `PQsendQueryPrepared`, then results of 128 rows, or of one | 1, while the rows arrive |
-/// | `copyRows` | `COPY (SELECT …) TO STDOUT`, `PQgetCopyData` for each row | 1, while the rows arrive |
+/// | `copyRows` | `COPY (SELECT …) TO STDOUT`, `PQgetlineAsync` for each row | 1, while the rows arrive |
 /// | `copy` | `COPY … FROM STDIN`, `PQputCopyData` for each 64 KiB | 2 |
 ///
 /// The answers are in the binary format except for `run`, whose results are not read. Prepared statements belong to the

@@ -120,12 +120,19 @@ extension RowPlan {
     _ connection: any ServerConnection, _ sql: String, columnCount: Int,
     _ body: (RowDecoder, StoredEntity, CopiedRow) throws -> Void
   ) throws -> Int {
-    let rows = CopiedRows(columnCount: columnCount)
+    let copiedRows = CopiedRows(columnCount: columnCount)
     var count = 0
-    try connection.copyRows(sql) { message in
-      guard let row = try rows.row(in: message) else { return }
-      count += 1
-      if let decoder = decoder(row) { try body(decoder, decoder.storedEntity, row) }
+    // The rows refer to its memory.
+    try withExtendedLifetime(copiedRows) {
+      try connection.copyRows(sql) { messages in
+        var rows = try copiedRows.rows(in: messages)
+        try forEachRow(
+          {
+            let row = try rows.next()
+            if row != nil { count += 1 }
+            return row
+          }, body)
+      }
     }
     return count
   }

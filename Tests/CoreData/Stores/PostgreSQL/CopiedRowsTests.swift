@@ -13,10 +13,19 @@ struct CopiedRowsTests {
 
   /// The sum of a statement's only column.
   private func sum(_ connection: any ServerConnection, _ sql: String) throws -> Int64 {
-    let rows = CopiedRows(columnCount: 1)
     var sum: Int64 = 0
-    try connection.copyRows(sql) { message in sum += try rows.row(in: message)?.key(0) ?? 0 }
+    try forEachRow(connection, sql, columnCount: 1) { sum += $0.key(0) }
     return sum
+  }
+
+  private func forEachRow(
+    _ connection: any ServerConnection, _ sql: String, columnCount: Int, _ body: (CopiedRow) -> Void
+  ) throws {
+    let copiedRows = CopiedRows(columnCount: columnCount)
+    try connection.copyRows(sql) { messages in
+      var rows = try copiedRows.rows(in: messages)
+      while let row = try rows.next() { body(row) }
+    }
   }
 
   // MARK: Values
@@ -28,10 +37,8 @@ struct CopiedRowsTests {
       '\\x00ff'::bytea FROM generate_series(1, 3)
       """
     let result = try connection.execute(SQL(raw: sql))
-    let rows = CopiedRows(columnCount: 8)
     var copiedRows: [[[UInt8]?]] = []
-    try connection.copyRows(sql) { message in
-      guard let row = try rows.row(in: message) else { return }
+    try forEachRow(connection, sql, columnCount: 8) { row in
       #expect(row.key(0) == .max && row.integer(1) == 7 && row.number(6) == nil && row.integer(6) == nil)
       copiedRows.append((0..<8).map { row.bytes($0).map(Array.init) })
     }
@@ -43,6 +50,24 @@ struct CopiedRowsTests {
     try #expect(sum(connection, "SELECT n FROM generate_series(1::bigint, 100000) AS n") == 5_000_050_000)
     try #expect(sum(connection, "SELECT 1::bigint WHERE false") == 0)
     try #expect(connection.execute("SELECT 1::bigint").integer(0, 0) == 1)
+  }
+
+  /// Lengths around that of the driver's memory, which the messages fill to different places, and larger ones.
+  @Test func rowsOfAnyLengthArriveWhole() throws {
+    let connection = try connect()
+    let lengths = Array(32_700...32_780) + [0, 1_000_000, 3, 65_536] + Array(16_330...16_390) + [7]
+    let sql = """
+      SELECT t.n::bigint, repeat(chr(97 + t.n % 26), t.n) FROM unnest(ARRAY\(lengths)) WITH ORDINALITY AS t (n, place) \
+      ORDER BY t.place
+      """
+    var copiedLengths: [Int] = []
+    try forEachRow(connection, sql, columnCount: 2) { row in
+      let length = Int(row.key(0))
+      let (text, letter) = (row.bytes(1), UInt8(97 + length % 26))
+      #expect(text?.count == length && text?.first ?? letter == letter && text?.last ?? letter == letter)
+      copiedLengths.append(length)
+    }
+    #expect(copiedLengths == lengths)
   }
 
   // MARK: Ends before the end
@@ -112,14 +137,17 @@ struct CopiedRowsTests {
   private static let row: [UInt8] = [0, 2, 0, 0, 0, 1, 65, 255, 255, 255, 255]
 
   private func texts(_ messages: [[UInt8]]) throws -> [String?] {
-    let rows = CopiedRows(columnCount: 2)
-    return try messages.flatMap { message in
+    let copiedRows = CopiedRows(columnCount: 2)
+    var texts: [String?] = []
+    for message in messages {
       try message.withUnsafeBytes { bytes in
-        try rows.row(in: bytes).map { row in
-          (0..<2).map { row.bytes($0).map { String(decoding: $0, as: UTF8.self) } }
-        } ?? []
+        var rows = try copiedRows.rows(in: bytes)
+        while let row = try rows.next() {
+          texts += (0..<2).map { row.bytes($0).map { String(decoding: $0, as: UTF8.self) } }
+        }
       }
     }
+    return texts
   }
 
   /// Servers put the header before the first row; the protocol lets them send it alone.
