@@ -1,6 +1,7 @@
 import Foundation
-import Jobs
 import Testing
+
+@testable import Jobs
 
 @Suite struct JobFileTests {
   private func parse(_ text: String) throws -> [JobRequest] { try JobFile.parse(Array(text.utf8)) }
@@ -162,5 +163,60 @@ import Testing
         timeout: 60),
     ]
     #expect(try parse(try JobFile.text(jobs)) == jobs)
+  }
+
+  private static let lines = [
+    #"{"kind": "a", "parameters": {"path": "/a b/c.csv", "row": 17, "x": [ 1, -2.5e3, true, null, {"y" : {}} ]}}"#,
+    #"{"kind":"a","queue":"q","priority":5,"parameters":{"ä":"ö","a":"b\u0020","d":"\#u{7f}"},"tags":["x"]}"#,
+    #"{"kind":"a","objects":["x-coredata://S/D/p1"],"parameters":{"a":"ü","b":[[],[1 ,2]]},"unique":"k"}"#,
+    #"{"kind":"a","parameters":{"a":1,"b":{"a":1},"c":2}}"#,
+  ]
+
+  /// The quick reader of a file's lines takes none that the careful one refuses, and both make the same job of it: for
+  /// lines in which each byte in turn is another one.
+  @Test(arguments: lines) func aLineThatIsReadInOnePassIsTheSameJob(line: String) {
+    let bytes = Array(line.utf8)
+    var taken = 0
+    var wrong: [String] = []
+    for index in bytes.indices {
+      for byte in [bytes[index]] + "\"\\{}],: 0a\u{7f}".utf8 {
+        var changed = bytes
+        changed[index] = byte
+        var (quick, careful) = (JSONParser(changed), JSONParser(changed))
+        var reader = JobFile.PlainReader()
+        var job = JobRequest(kind: "")
+        let isTaken = reader.read(&job, from: &quick)
+        if isTaken { taken += 1 }
+        // A line that is refused has no job.
+        let expected = try? JobFile.request(careful.value(), line: 1)
+        if isTaken && job != expected || quick.position != (isTaken ? careful.position : 0) {
+          wrong.append(String(decoding: changed, as: UTF8.self))
+        }
+      }
+    }
+    #expect(wrong == [])
+    #expect(taken > 0 || line == Self.lines[1], "most lines are taken")
+  }
+
+  /// Parameters lie as deep in each other as the parser allows, and no deeper.
+  @Test func parametersHaveTheirDepth() throws {
+    func parameters(_ depth: Int) -> String {
+      String(repeating: #"{"a":"#, count: depth) + "1" + String(repeating: "}", count: depth)
+    }
+    func line(_ depth: Int) -> String { #"{"kind":"a","parameters":\#(parameters(depth))}"# }
+    let most = JSONParser.maximumDepth - 2
+    #expect(try parse(line(most))[0].parameters == parameters(most))
+    #expect(reason(line(most + 1)).contains("lie deeper than 128 in each other"))
+  }
+
+  @Test func manyMembersAreDistinct() throws {
+    let members = (0..<100).map { "\"m\($0)\": 1" }
+    let text = members.joined(separator: ", ")
+    let jobs = try parse(#"{"kind":"a","parameters":{\#(text)}}"#)
+    #expect(jobs[0].parameters == "{\(text.filter { $0 != " " })}")
+    for count in [3, 100] {
+      let twice = (members.prefix(count) + [members[1]]).joined(separator: ",")
+      #expect(reason(#"{"kind":"a","parameters":{\#(twice)}}"#).contains(#""m1" stands twice in one object"#))
+    }
   }
 }

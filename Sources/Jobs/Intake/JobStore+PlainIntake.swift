@@ -6,7 +6,9 @@ extension JobStore {
   /// keys, labels, and the token of a submission. Most files are plain.
   public func isPlain(_ requests: [JobRequest]) -> Bool {
     requests.first?.submission == nil
-      && requests.allSatisfy { $0.uniqueKey == nil && $0.uniqueBy.isEmpty && $0.label == nil }
+      && requests.indices.allSatisfy { index in
+        requests[index].uniqueKey == nil && requests[index].uniqueBy.isEmpty && requests[index].label == nil
+      }
   }
 
   /// The result of a plain intake.

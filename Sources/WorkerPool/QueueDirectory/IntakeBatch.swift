@@ -59,7 +59,10 @@ struct IntakeBatch {
       let intake = try store.insertPlain(requests, files: keys, atMost: Self.jobsToTell, into: context)
     {
       outcome.jobs = jobs
-      outcome.someWait = requests.contains { $0.contains { $0.options.waitsForJobs || $0.batch != nil } }
+      // By index: a job has many fields, and a copy counts them all.
+      outcome.someWait = requests.contains { jobs in
+        jobs.indices.contains { jobs[$0].options.waitsForJobs || jobs[$0].batch != nil }
+      }
       outcome.ready = intake.ready
       outcome.keys = intake.keys
       return intake.files

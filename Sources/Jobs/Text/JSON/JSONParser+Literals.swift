@@ -71,7 +71,7 @@ extension JSONParser {
   }
 
   /// The text of bytes that are known to be ASCII: no invalid sequence can be among them.
-  private func ascii(_ range: Range<Int>) -> String {
+  func ascii(_ range: Range<Int>) -> String {
     bytes.withUnsafeBufferPointer { String(decoding: UnsafeBufferPointer(rebasing: $0[range]), as: UTF8.self) }
   }
 
