@@ -163,6 +163,7 @@ extension Intake {
       for file in unusable.prefix(IntakeBatch.mostFiles) { reject(file, &outcome) }
       outcome.postponed += max(0, unusable.count - IntakeBatch.mostFiles)
     } catch {
+      outcome.postponed += 1
       outcome.fail("\(error)")
     }
     unread += postponed
