@@ -21,8 +21,8 @@ internal import Synchronization
 /// meanwhile. That is close to keeping the least recently used ones, without a list to maintain for each hit.
 ///
 /// Most fetched rows are never asked for again: their objects have them. A program that reads other rows with each
-/// fetch would fill the cache with them, and each fetch would write to new memory: 54 pages for 1,000 rows, and a fifth
-/// of the fetch's time. A row is in one of the two parts, never in both.
+/// fetch would fill the cache with them, and each fetch would write to new memory: 50 pages for 1,000 rows, and 15 % of
+/// the fetch's time. A row is in one of the two parts, never in both.
 ///
 /// Three things make rows wrong, and each has its answer:
 ///
