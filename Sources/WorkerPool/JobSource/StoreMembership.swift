@@ -12,8 +12,9 @@ import Synchronization
 /// the leader, which does what one does for all.
 ///
 /// A server that starts again, or a standby that takes its place, ends all sessions at once. No pool has died then, and
-/// each begins again and gives back what it had claimed. A pool that finds a lock free at its first look, and not after
-/// another session has held it, gives the lock's pool the time to do so.
+/// each begins again and gives back what it had claimed. So a pool whose session is new gives the pools whose locks it
+/// finds free the time to do that. A session that lasts for longer shows that the server has not ended all of them: a
+/// free lock is then as good as one that becomes free, and pools that died together are found together.
 ///
 ///     this pool             server                        next pool
 ///     wait for its lock ──▶ queued                 ◀── holds its lock
@@ -63,8 +64,9 @@ final class StoreMembership: Sendable {
 
   /// Seconds until a wait that failed is begun again.
   private static let retryDelay = 1.0
-  /// Seconds that a pool has to come back after all sessions have ended.
+  /// Seconds that a pool has to come back after all sessions have ended, counted from when this one's began again.
   private static let timeToComeBack = 10.0
+  private let openedAt = Clock.now
   /// A pool that is known to be dead: an earlier process of the same queue directory.
   private let dead: Int64?
 
@@ -162,7 +164,9 @@ final class StoreMembership: Sendable {
         guard let self else { return }
         switch event {
         case .held(let afterWaiting) where afterWaiting || next == dead: tell(.isGone(next))
-        case .held: again(after: Self.timeToComeBack) { $0.tellGone(next, after: wait) }
+        case .held:
+          let end = openedAt + Self.timeToComeBack
+          again(after: max(0, end - Clock.now)) { $0.tellGone(next, after: wait) }
         case .failed(let reason):
           tell(.isDeaf(reason))
           again { $0.forget(wait) }

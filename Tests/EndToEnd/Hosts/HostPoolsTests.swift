@@ -52,6 +52,23 @@ struct HostPoolsTests {
     try other.stop()
   }
 
+  /// Of pools that die together the server tells one death after the other. Those after the first are found as soon as
+  /// the session of the pool that is left is old enough, and do not each take that time.
+  @Test func poolsThatDieTogetherAreFoundTogether() throws {
+    let hosts = try HostPools()
+    let one = try hosts.start("a")
+    let others = try ["b", "c", "d"].map { try hosts.start($0) }
+    for other in others { try other.kill9() }
+    let members = hosts.table("PoolMember")
+    try waitUntil("the dead pools are found") {
+      try hosts.psql("SELECT count(*) FROM \(members) WHERE \"goneAt\" IS NULL") == "1"
+    }
+    // A pool has ten seconds to come back after the end of all sessions. One after the other would take twenty.
+    let seconds = try hosts.psql(#"SELECT extract(epoch FROM max("goneAt") - min("startedAt")) FROM \#(members)"#)
+    #expect(Double(seconds).map { $0 < 18 } == true, "\(seconds) s")
+    try one.stop()
+  }
+
   /// A pool that a person or the network cuts off begins again as a new one; its workers' late commits fail.
   @Test func aPoolWhoseSessionEndsBeginsAgainAsANewOne() throws {
     let hosts = try HostPools()
