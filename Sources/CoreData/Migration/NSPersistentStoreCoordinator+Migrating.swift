@@ -11,7 +11,7 @@ internal import LinuxSystem
 /// staged manager                              another                  the stages, each a migration of its own
 /// migrate automatically, a mapping model fits another                  into a new file, which replaces the old one
 /// migrate automatically, none fits            another                  nothing; the store infers a mapping or throws
-/// any                                         current                  nothing
+/// those                                       current                  what killed migrations have left is removed
 /// ```
 extension NSPersistentStoreCoordinator {
   /// Migrates a store before it is opened, if the options ask for it and a mapping model or stages lead to the
@@ -31,7 +31,7 @@ extension NSPersistentStoreCoordinator {
       let metadata = try? Self.metadataForPersistentStore(ofType: type, at: url, options: options)
     else { return }
     let entities = try opening(type, configuration: configuration, at: url, options: options).entities
-    if StoreMetadata.isCurrent(metadata, entities) { return }
+    if StoreMetadata.isCurrent(metadata, entities) { return Self.removeAbandonedMigrations(of: url) }
     if let staged {
       let plain = options.filter { $0.key.base as? String != NSPersistentStoreStagedMigrationManagerOptionKey }
       return try staged.migrate(type, at: url, plain, to: managedObjectModel)
@@ -48,7 +48,8 @@ extension NSPersistentStoreCoordinator {
   /// The new file is in a directory of its own, `.NAME.migration.UUID.tmp`, in the folder of the old one, with all that
   /// belongs to it: `-wal`, `-shm`, the folder of external data. So nothing is copied across file systems, and one
   /// removal takes away all of it. The directory is locked while this process migrates. What a killed process has left
-  /// is removed by the next migration of the store:
+  /// is removed by the next migration of the store, or by the next opening that may migrate it, if the process had
+  /// replaced the content already:
   ///
   /// ```text
   /// process A                                     process B
@@ -86,23 +87,33 @@ extension NSPersistentStoreCoordinator {
     }
   }
 
-  /// Makes the directory for a migration of a store, and removes those that killed migrations of it have left.
-  ///
-  /// Named after the file to which links lead, so that all who migrate the file look in one place. Only this user may
-  /// look into it, whatever the rights of the store's file. Of a long name only the beginning counts, since the name of
-  /// a file has 255 bytes at most: directories of another store that have the same one are removed, too, if no process
-  /// has them locked.
+  /// Makes the directory for a migration of a store, and removes those that killed migrations of it have left. Only this
+  /// user may look into it, whatever the rights of the store's file.
   private static func makeMigrationDirectory(for url: URL) throws -> LockedDirectory {
+    removeAbandonedMigrations(of: url)
+    let place = migrationPlace(of: url)
+    FormerMigrationFiles.removeAbandoned(in: place.folder)
+    return try CoreDataErrors.translatingFiles(.migration) {
+      try LockedDirectory(mode: 0o700) { "\(place.folder)/\(place.prefix)\(UUID().uuidString).tmp" }
+    }
+  }
+
+  /// Where the directories for migrations of a store are made, and how their names begin.
+  ///
+  /// Named after the file to which links lead, so that all who migrate the file look in one place. Of a long name only
+  /// the beginning counts, since the name of a file has 255 bytes at most: directories of another store that have the
+  /// same one are removed, too, if no process has them locked.
+  private static func migrationPlace(of url: URL) -> (folder: String, prefix: String) {
     let file = URL(fileURLWithPath: url.realPath)
     let name = String(file.lastPathComponent.unicodeScalars.prefix(40))
-    let (folder, prefix) = (file.deletingLastPathComponent().path, ".\(name).migration.")
-    LockedDirectory.removeAbandoned(in: folder) { name in
-      guard name.hasPrefix(prefix), name.hasSuffix(".tmp") else { return false }
-      return UUID(uuidString: String(name.dropFirst(prefix.count).dropLast(".tmp".count))) != nil
-    }
-    FormerMigrationFiles.removeAbandoned(in: folder)
-    return try CoreDataErrors.translatingFiles(.migration) {
-      try LockedDirectory(mode: 0o700) { "\(folder)/\(prefix)\(UUID().uuidString).tmp" }
+    return (file.deletingLastPathComponent().path, ".\(name).migration.")
+  }
+
+  private static func removeAbandonedMigrations(of url: URL) {
+    let place = migrationPlace(of: url)
+    LockedDirectory.removeAbandoned(in: place.folder) { name in
+      guard name.hasPrefix(place.prefix), name.hasSuffix(".tmp") else { return false }
+      return UUID(uuidString: String(name.dropFirst(place.prefix.count).dropLast(".tmp".count))) != nil
     }
   }
 }

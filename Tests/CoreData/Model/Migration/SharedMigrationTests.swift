@@ -133,6 +133,23 @@ import Testing
     #expect(TagMigration.model().isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata))
   }
 
+  /// The process that replaced the store's content was killed before it removed its copy, or another one has migrated
+  /// the store meanwhile: no migration of the store follows.
+  @Test("What a killed migration has left goes with the next opening of the migrated store")
+  func migratedStore() throws {
+    let (folder, file) = try library(NSSQLiteStoreType)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let left = folder.appendingPathComponent(".library.migration.\(UUID().uuidString).tmp/store")
+    try FileManager.default.createDirectory(at: left, withIntermediateDirectories: true)
+    for mayMigrate in [false, true] {
+      let coordinator = NSPersistentStoreCoordinator(managedObjectModel: LibraryModel.make())
+      try coordinator.addPersistentStore(
+        ofType: NSSQLiteStoreType, configurationName: nil, at: file,
+        options: [NSMigratePersistentStoresAutomaticallyOption: mayMigrate])
+      try #expect(unfinished(folder).isEmpty == mayMigrate)
+    }
+  }
+
   /// The name of a file has 255 bytes at most (NAME_MAX of limits.h), that of the unfinished file's directory as well.
   @Test("A store with a long name is migrated, too", arguments: [NSSQLiteStoreType, NSXMLStoreType])
   func longName(type: String) throws {
