@@ -75,7 +75,8 @@ import Testing
       #expect(book.value(forKey: "author") as? NSManagedObject === author)
       try context.save()
       try store.read { context in
-        #expect(try context.all("Book").first?.value(forKeyPath: "author.name") as? String == "Ada")
+        let name = try context.all("Book").first?.value(forKeyPath: "author.name") as? String
+        #expect(name == "Ada")
       }
     }
   }
