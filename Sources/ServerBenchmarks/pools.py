@@ -15,6 +15,13 @@ while jobs come in at the same pace. Both queues are made anew for each measurem
 many jobs, and neither is ever analysed or vacuumed. Both get the same jobs: a pool without workers takes them in, in the
 first case as fast as the others finish them, in the second as many as in the first. The two take turns. A rate is that
 of a window of seconds, by the times at which jobs finished.
+
+    python3 Sources/ServerBenchmarks/pools.py .build/release --third [--jobs 400000] [--window 10] [--rounds 3]
+
+With a third: the rate of two pools alone, beside a third that has no workers, one that has as many, and a session that
+holds one snapshot for the whole time, as a dump does; and the processor time of the server for a job, which depends
+less on what else runs on the machine. Then what a pool asks while nothing runs: its statements in a second, and its
+processor time and context switches. Tables are analysed when they are full, as by autovacuum.
 """
 
 import argparse
@@ -95,6 +102,20 @@ class Server:
         finished = subprocess.run(["psql", "-X", "-v", "ON_ERROR_STOP=1", self.address, "-Atc", sql],
                                   check=True, capture_output=True, text=True)
         return finished.stdout.strip()
+
+    def processor(self):
+        """The seconds of processor time of the sessions and the server's own processes that run now."""
+        with open(f"{self.data}/postmaster.pid") as file:
+            server = int(file.readline())
+        total = 0
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                parent, seconds = ticks(pid)
+            except OSError:
+                continue  # it has ended
+            if parent == server:
+                total += seconds
+        return total
 
     def stop(self):
         self.run("pg_ctl", "-D", self.data, "-m", "immediate", "stop")
@@ -261,6 +282,89 @@ def report_backlog(server, pools):
     print(f"  {left} jobs are queued at the end; tables that were analysed: {analysed}", file=sys.stderr)
 
 
+def window_rate(server, pools, window):
+    """Jobs that finish in a second, and the server's processor time for each in microseconds, in a window that begins
+    in a moment."""
+    time.sleep(WARMTH)
+    begin, first = server.processor(), float(server.ask("SELECT extract(epoch FROM clock_timestamp())"))
+    time.sleep(window)
+    effort, last = server.processor() - begin, float(server.ask("SELECT extract(epoch FROM clock_timestamp())"))
+    done = int(server.ask(f'SELECT count(*) FROM {pools.table} WHERE extract(epoch FROM "finishedAt") '
+                          f"BETWEEN {first} AND {last}"))
+    return done / (last - first), 1e6 * effort / max(1, done)
+
+
+def ticks(pid):
+    """A process's parent, and its processor time in seconds."""
+    with open(f"/proc/{pid}/stat") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return int(fields[1]), (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def effort(process):
+    """A process's seconds of processor time, and how often its threads have waited."""
+    waits = 0
+    for status in glob.glob(f"/proc/{process.pid}/task/*/status"):
+        with open(status) as file:
+            waits += int(re.search(r"\nvoluntary_ctxt_switches:\s*(\d+)", file.read()).group(1))
+    return ticks(process.pid)[1], waits
+
+
+def measure_third(options, binaries, place, note):
+    server = Server(options.durable, "autovacuum=off", "shared_preload_libraries=pg_stat_statements")
+    workers, window = options.workers, options.window
+
+    def statements():
+        return int(server.ask("SELECT coalesce(sum(calls), 0) FROM pg_stat_statements"))
+
+    try:
+        server.ask("CREATE EXTENSION pg_stat_statements")
+        for _ in range(options.rounds):
+            for name, third in (("two pools", None), ("two pools, a third without workers", 0),
+                                ("three pools", workers), ("two pools, an old snapshot", "snapshot")):
+                pools = Pools(server, binaries, place)
+                session = None
+                try:
+                    pools.fill(options.jobs)
+                    server.ask(f"VACUUM ANALYZE {pools.table}")
+                    if third == "snapshot":
+                        session = subprocess.Popen(
+                            ["psql", "-X", server.address, "-c", "BEGIN ISOLATION LEVEL REPEATABLE READ",
+                             "-c", f"SELECT count(*) FROM {pools.table}", "-c", "SELECT pg_sleep(3600)"],
+                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                    pools.start_and_wait(("first", workers), ("second", workers))
+                    if third in (0, workers):
+                        pools.start_and_wait(("third", third))
+                    rate, effort_of_job = window_rate(server, pools, window)
+                    note(name, rate)
+                    note(f"{name}: the server's microseconds a job", effort_of_job)
+                finally:
+                    pools.end()
+                    if session is not None:
+                        server.ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                                   "WHERE query LIKE '%pg_sleep%' AND pid <> pg_backend_pid()")
+                        session.wait()
+                pools.drop()
+            pools = Pools(server, binaries, place)
+            try:
+                for count in range(1, 4):
+                    process, _ = pools.start(f"idle{count}", workers)
+                    time.sleep(WARMTH)
+                    before, begin = effort(process), time.monotonic()
+                    asked = statements()
+                    time.sleep(window)
+                    seconds = time.monotonic() - begin
+                    note(f"statements a second of {count} idle pools", (statements() - asked - 1) / seconds)
+                    used, waits = (after - earlier for after, earlier in zip(effort(process), before))
+                    note(f"waits a second of idle pool {count}", waits / seconds)
+                    note(f"microseconds of processor a second of idle pool {count}", 1e6 * used / seconds)
+            finally:
+                pools.end()
+            pools.drop()
+    finally:
+        server.stop()
+
+
 def measure_procrastinate(server, place, jobs, processes):
     if procrastinate is None:
         return None
@@ -289,6 +393,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--durable", action="store_true")
     parser.add_argument("--backlog", type=int, help="measure a queue of as many jobs beside a nearly empty one")
+    parser.add_argument("--third", action="store_true", help="measure what a third pool, or an old snapshot, costs two")
     parser.add_argument("--window", type=float, default=20, help="seconds for which a queue is measured")
     options = parser.parse_args()
     binaries, workers = os.path.abspath(options.binaries), options.workers
@@ -299,7 +404,7 @@ def main():
     def note(name, value):
         if value is not None:
             found.setdefault(name, []).append(value)
-            print(f"  {name}: {value:,.0f}/s", file=sys.stderr)
+            print(f"  {name}: {value:,.0f}", file=sys.stderr)
 
     try:
         os.makedirs(f"{place}/plugins")
@@ -309,13 +414,19 @@ def main():
             file.write(MODEL)
         if options.backlog:
             measure_backlog(options, binaries, place, note)
-            print(f"{options.backlog} no-op jobs queued, medians of {options.rounds} rounds, {os.cpu_count()} processors")
+            print(f"{options.backlog} no-op jobs queued, medians of {options.rounds} rounds, "
+                  f"{os.cpu_count()} processors")
             for name, values in found.items():
                 print(f"{name:40} {statistics.median(values):9,.0f} per second")
             for count in sorted({name.rsplit(",")[0] for name in found}):
                 ratios = [one / other for one, other in zip(found[f"{count}, backlog"], found[f"{count}, empty queue"])]
                 print(f"{count}, backlog: {100 * statistics.median(ratios):.0f} % of the rate of an empty queue, "
                       f"from {100 * min(ratios):.0f} to {100 * max(ratios):.0f}")
+            return
+        if options.third:
+            measure_third(options, binaries, place, note)
+            for name, values in found.items():
+                print(f"{name:80} {statistics.median(values):9,.0f}")
             return
         server = Server(options.durable)
         for _ in range(options.rounds):
@@ -343,4 +454,5 @@ def main():
             server.stop()
 
 
-main()
+if __name__ == "__main__":
+    main()
