@@ -81,6 +81,8 @@ protocol JobSource: AnyObject, Sendable {
   var isBusy: Bool { get }
   /// Whether there is work, and nobody looks yet for work that takes long: from now on the caller does.
   func beginWatch() -> Bool
+  /// Ends that early if there is no work; false if the caller has to go on.
+  func cancelWatch() -> Bool
   /// Ends that; while there is work, the seconds until the caller has to look again.
   func endWatch() -> Double?
   /// Whether work takes longer than ``StoreWatch/timeout``; true once for each piece of work.

@@ -139,6 +139,7 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
 
   var isBusy: Bool { storeWatch.isBusy }
   func beginWatch() -> Bool { storeWatch.beginWatch() }
+  func cancelWatch() -> Bool { storeWatch.cancelWatch() }
   func endWatch() -> Double? { storeWatch.endWatch() }
   func takeDelay() -> Bool { storeWatch.takeDelay() }
 

@@ -81,7 +81,7 @@ final class Intake: @unchecked Sendable {
   func takeHere(_ names: [String]?) {
     guard begin({ if let names { $0.announce(names) } else { $0.mustScan = true } }) else { return }
     // The loop knows nothing of this work. It looks for work that takes long when something wakes it.
-    if watch.expect() { report(IntakeReport()) }
+    if watch.expect(isUnseen: true) { report(IntakeReport()) }
     context.performAndWait { work() }
     watch.finish()
   }

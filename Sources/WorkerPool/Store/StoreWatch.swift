@@ -20,6 +20,8 @@ final class StoreWatch: Sendable {
     var pending = 0
     /// Whether the pool has a timer.
     var isWatched = false
+    /// Whether work has come since it was set that the loop did not ask for. More may come, and the timer goes on.
+    var hasUnseenWork = false
     /// When the work under way should be done, in seconds of the monotonic clock; taken out when it was reported.
     var deadlines: [Int: Double] = [:]
     var lastNumber = 0
@@ -30,10 +32,13 @@ final class StoreWatch: Sendable {
   private let state = Mutex(State())
 
   /// Notes that work is asked for, before it is handed to its queue. Returns whether the pool has no timer yet.
+  ///
+  /// - Parameter isUnseen: whether the loop does not know of it.
   @discardableResult
-  func expect() -> Bool {
+  func expect(isUnseen: Bool = false) -> Bool {
     state.withLock { state in
       state.pending += 1
+      if isUnseen { state.hasUnseenWork = true }
       return !state.isWatched
     }
   }
@@ -53,10 +58,20 @@ final class StoreWatch: Sendable {
     }
   }
 
+  /// Whether the timer is needed no more before it has come: an idle pool does not wake up for it.
+  func cancelWatch() -> Bool {
+    state.withLock { state in
+      guard state.isWatched, state.pending == 0, !state.hasUnseenWork else { return false }
+      state.isWatched = false
+      return true
+    }
+  }
+
   /// The timer has come: after so many seconds it has to come again, since there is work; nil for never.
   func endWatch() -> Double? {
     state.withLock { state in
       state.isWatched = state.pending > 0
+      state.hasUnseenWork = false
       guard state.isWatched else { return nil }
       return state.deadlines.values.min().map { max(0, $0 - Clock.now) } ?? Self.timeout
     }

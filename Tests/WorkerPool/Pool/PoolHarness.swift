@@ -169,6 +169,7 @@ final class MemoryJobSource: JobSource {
   func findSubmissions(_ tokens: [String]) { report(.submissions([:])) }
   var isBusy: Bool { false }
   func beginWatch() -> Bool { false }
+  func cancelWatch() -> Bool { false }
   func endWatch() -> Double? { nil }
   func takeDelay() -> Bool { false }
   func finish() { report(.finished) }

@@ -16,6 +16,7 @@ final class StoreUpkeep {
   /// The store's log at the last deletion, and when that was.
   private var lastLog: WALMoment?
   private var lastPruning = -Double.infinity
+  private var delayTimer: TimerQueue.Token?
 
   init(_ core: PoolCore, _ ready: ReadyJobs) {
     self.core = core
@@ -42,12 +43,18 @@ final class StoreUpkeep {
 
   /// While the store has work, a timer checks whether it takes too long. Called at the end of each turn.
   func watchForDelay() {
-    if core.source.beginWatch() { check(in: StoreWatch.timeout) }
+    if core.source.beginWatch() {
+      check(in: StoreWatch.timeout)
+    } else if delayTimer != nil, core.source.cancelWatch() {
+      core.loop.timers.cancel(delayTimer)
+      delayTimer = nil
+    }
   }
 
   private func check(in seconds: Double) {
-    core.loop.timers.after(seconds) { [weak self] in
+    delayTimer = core.loop.timers.after(seconds) { [weak self] in
       guard let self else { return }
+      delayTimer = nil
       tellDelay()
       if let seconds = core.source.endWatch() { check(in: seconds) }
     }

@@ -115,4 +115,18 @@ import Testing
     #expect(watch.endWatch() == nil)
     #expect(!watch.isBusy)
   }
+
+  @Test func anIdlePoolHasNoTimerButAfterFilesThatTheLoopDidNotSee() {
+    let watch = StoreWatch()
+    watch.expect()
+    #expect(watch.beginWatch())
+    #expect(!watch.cancelWatch(), "there is work")
+    watch.finish()
+    #expect(watch.cancelWatch())
+    #expect(watch.expect(isUnseen: true))
+    #expect(watch.beginWatch())
+    watch.finish()
+    #expect(!watch.cancelWatch(), "more may come")
+    #expect(watch.endWatch() == nil)
+  }
 }
