@@ -66,6 +66,8 @@ struct SharedViewTests {
   @Test func stopAllEndsThePoolsOfAllHosts() throws {
     let hosts = try HostPools()
     let pools = try ["a", "b", "c"].map { try hosts.start($0) }
+    // One that has just begun would be told, too, but perhaps not before the others are gone.
+    try pools[0].wait { $0.others?.count == 2 }
     let stopped = try pools[0].command("stop", "--all")
     #expect(stopped.code == 0 && stopped.output.contains("2 other pools"), "\(stopped.output)\(stopped.errors)")
     for pool in pools { #expect(pool.waitForExit() == 0) }

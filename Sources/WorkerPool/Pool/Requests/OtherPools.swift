@@ -36,8 +36,10 @@ final class OtherPools {
   private var isTelling = false
   /// How many notices were given to the store, and how many of them it has taken, or refused.
   private var notices = (sent: 0, written: 0)
+  /// What the other pools were told to end by, and those that were told.
+  private var ending: (request: StatusRequest, told: Set<Int64>)?
   /// Those who wait until the other pools are gone.
-  private var whenAlone: [(Int) -> Void] = []
+  private var whenAlone: [() -> Void] = []
   /// Passes what another pool's worker saved, or which jobs ended there, on to the observers here. Returns whether
   /// there are any.
   var publish: (StatusReply) -> Bool = { _ in false }
@@ -60,8 +62,10 @@ final class OtherPools {
     }
     let new = living.subtracting(formerMembers)
     if hasObservers, !new.isEmpty { send(StatusRequest(.observe), ticket: 0, to: Array(new)) }
+    // A pool that had just begun when the others were told.
+    if !new.isEmpty { tellToStop(new) }
     if members.isEmpty {
-      for body in whenAlone { body(0) }
+      for body in whenAlone { body() }
       whenAlone = []
     }
   }
@@ -77,7 +81,14 @@ final class OtherPools {
   func ask(
     _ request: StatusRequest, writtenWithin seconds: Double? = nil, completion: @escaping ([StatusReply]) -> Void
   ) {
-    guard !members.isEmpty else { return completion([]) }
+    ask(members.map(\.identity), request, writtenWithin: seconds, completion: completion)
+  }
+
+  private func ask(
+    _ recipients: [Int64], _ request: StatusRequest, writtenWithin seconds: Double? = nil,
+    completion: @escaping ([StatusReply]) -> Void
+  ) {
+    guard !recipients.isEmpty else { return completion([]) }
     let ticket = questions.next()
     let number = notices.sent + 1
     if let seconds {
@@ -86,7 +97,6 @@ final class OtherPools {
       }
     }
     let timeout = core.loop.timers.after(Self.timeout) { [weak self] in self?.complete(ticket) }
-    let recipients = members.map(\.identity)
     questions[ticket] = Question(
       expected: Set(recipients), number: number, timeout: timeout, completion: completion)
     send(request, ticket: Int64(ticket), to: recipients)
@@ -99,18 +109,28 @@ final class OtherPools {
     question.completion(question.replies)
   }
 
-  /// Ends all other pools, and calls back when they are gone, with the number of those that are not after the time.
-  func stop(_ request: StatusRequest, within seconds: Double, completion: @escaping (_ left: Int) -> Void) {
-    guard !members.isEmpty else { return completion(0) }
+  /// Ends all other pools, also those that come meanwhile. Calls back when they are gone, or after the time: with the
+  /// number of those that have ended, and of those that have not.
+  func stop(
+    _ request: StatusRequest, within seconds: Double, completion: @escaping (_ ended: Int, _ left: Int) -> Void
+  ) {
+    guard !members.isEmpty else { return completion(0, 0) }
     var isOver = false
-    let finish = { (left: Int) in
-      if isOver { return }
+    let finish = { [weak self] in
+      guard let self, !isOver else { return }
       isOver = true
-      completion(left)
+      completion((ending?.told.count ?? 0) - members.count, members.count)
     }
     whenAlone.append(finish)
-    core.loop.timers.after(seconds) { [weak self] in finish(self?.members.count ?? 0) }
-    ask(StatusRequest(.stop, deadline: request.deadline)) { _ in }
+    core.loop.timers.after(seconds, finish)
+    ending = (StatusRequest(.stop, deadline: request.deadline), ending?.told ?? [])
+    tellToStop(Set(members.map(\.identity)))
+  }
+
+  private func tellToStop(_ pools: Set<Int64>) {
+    guard let ending else { return }
+    self.ending?.told.formUnion(pools)
+    ask(pools.sorted(), ending.request) { _ in }
   }
 
   private func send(_ request: StatusRequest, ticket: Int64, to recipients: [Int64]) {

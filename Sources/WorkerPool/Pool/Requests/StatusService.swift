@@ -182,12 +182,11 @@ final class StatusService {
       client.reply(StatusReply(count: request.all == true ? 0 : nil))
       return core.stopAsTold(deadline)
     }
-    let count = others.members.count
     // What the others give back stays in the store.
     core.coordinator.close()
-    others.stop(request, within: deadline + Self.timeToEnd) { [core] left in
-      let error = "\(left) of \(count) other pools have not ended; `workerpool status` names them"
-      client.reply(StatusReply(ok: left == 0, error: left == 0 ? nil : error, count: count - left))
+    others.stop(request, within: deadline + Self.timeToEnd) { [core] ended, left in
+      let error = "\(left) of \(ended + left) other pools have not ended; `workerpool status` names them"
+      client.reply(StatusReply(ok: left == 0, error: left == 0 ? nil : error, count: ended))
       core.stopAsTold(deadline)
     }
   }
