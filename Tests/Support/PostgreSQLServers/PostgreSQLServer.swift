@@ -70,6 +70,9 @@ public final class PostgreSQLServer: Sendable {
     posix_spawn_file_actions_init(&actions)
     posix_spawn_file_actions_adddup2(&actions, input[0], 0)
     posix_spawn_file_actions_adddup2(&actions, output[1], 1)
+    // Foundation makes descriptors that children inherit, and takes another test's program for alive while a child has
+    // one of them: the server would for as long as it runs. Those that are not open are passed over.
+    for descriptor in 3..<1024 as Range<Int32> { posix_spawn_file_actions_addclose(&actions, descriptor) }
     let texts: [String] = ["sh", "-c", script, directory, programs]
     let arguments: [UnsafeMutablePointer<CChar>?] = texts.map { strdup($0) } + [nil]
     var process: pid_t = 0
