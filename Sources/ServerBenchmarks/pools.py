@@ -16,7 +16,7 @@ many jobs, and neither is ever analysed or vacuumed. Both get the same jobs: a p
 first case as fast as the others finish them, in the second as many as in the first. The two take turns. A rate is that
 of a window of seconds, by the times at which jobs finished.
 
-    python3 Sources/ServerBenchmarks/pools.py .build/release --third [--jobs 400000] [--window 10] [--rounds 3]
+    python3 Sources/ServerBenchmarks/pools.py .build/release --third --jobs 600000 --window 10 [--rounds 3]
 
 With a third: the rate of two pools alone, beside a third that has no workers, one that has as many, and a session that
 holds one snapshot for the whole time, as a dump does; and the processor time of the server for a job, which depends
@@ -291,6 +291,8 @@ def window_rate(server, pools, window):
     effort, last = server.processor() - begin, float(server.ask("SELECT extract(epoch FROM clock_timestamp())"))
     done = int(server.ask(f'SELECT count(*) FROM {pools.table} WHERE extract(epoch FROM "finishedAt") '
                           f"BETWEEN {first} AND {last}"))
+    if server.ask(f"SELECT count(*) FROM {pools.table} WHERE state < 3") == "0":
+        sys.exit(f"all jobs ended before the window of {window:.0f} s did: use more --jobs, or a shorter --window")
     return done / (last - first), 1e6 * effort / max(1, done)
 
 
