@@ -158,8 +158,8 @@ static inline int64_t csystem_birth_time(int descriptor) {
 // only. Source: fcntl(2), <linux/fcntl.h>.
 static inline int csystem_is_open_elsewhere(int descriptor) {
   enum { SET_SIGNAL = 10, SET_LEASE = 1024 };
-  // Whoever opens the file before the lease is given back makes the kernel send this signal, which is ignored by
-  // default. Without a choice it is SIGIO, which ends a process.
+  // A process that opens the file during the lease makes the kernel send this one a signal: SIGIO by default, which
+  // would end it. SIGURG is ignored by default.
   if (fcntl(descriptor, SET_SIGNAL, SIGURG) != 0 || fcntl(descriptor, SET_LEASE, F_WRLCK) != 0) return 1;
   fcntl(descriptor, SET_LEASE, F_UNLCK);
   return 0;

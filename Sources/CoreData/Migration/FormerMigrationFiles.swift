@@ -8,9 +8,9 @@ internal import LinuxSystem
 /// ..8D9B9D24-AE06-418B-AD3B-AAD4EE0639A6_SUPPORT           its external data
 /// ```
 ///
-/// Later versions use a `LockedDirectory`. Nobody has these files locked, so a process of that version that still
-/// migrates is known in two ways: it has its SQLite file open, and it replaces the store as soon as a binary or XML file
-/// is written.
+/// Later versions use a `LockedDirectory`. These files are not locked. Two facts show that a process of that version no
+/// longer needs them: no process has the SQLite file open, and a binary or XML file, which replaces the store as soon
+/// as it is written, is a day old.
 enum FormerMigrationFiles {
   /// Seconds without a change after which a file that nobody has open is left over.
   private static let leastAge = 86_400.0

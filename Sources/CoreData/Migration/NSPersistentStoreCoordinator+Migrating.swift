@@ -87,8 +87,9 @@ extension NSPersistentStoreCoordinator {
     }
   }
 
-  /// Makes the directory for a migration of a store, and removes those that killed migrations of it have left. Only this
-  /// user may look into it, whatever the rights of the store's file.
+  /// Makes the directory for a migration of a store, and removes those that killed migrations of it have left.
+  ///
+  /// Only this user may look into it, whatever the rights of the store's file.
   private static func makeMigrationDirectory(for url: URL) throws -> LockedDirectory {
     removeAbandonedMigrations(of: url)
     let place = migrationPlace(of: url)

@@ -62,7 +62,8 @@ final class CopiedRows {
   }
 }
 
-/// The rows of some messages, in their order. It uses the memory of the `CopiedRows` that made it, and does not keep it.
+/// The rows of some messages, in their order. It uses the memory of the `CopiedRows` that made it, without keeping that
+/// alive.
 struct MessageRows {
   private var place: UnsafeRawPointer
   private let end: UnsafeRawPointer

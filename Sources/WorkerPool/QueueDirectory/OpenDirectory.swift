@@ -89,8 +89,8 @@ final class OpenDirectory: Sendable {
     return birth > 0 ? "\(file.inode)@\(birth)" : "\(file)"
   }
 
-  /// Whether a file that had this time, and is changed now, surely gets another one: the kernel's times advance in steps
-  /// of milliseconds.
+  /// Whether a file with this time would get another one if it were changed now. The kernel's times advance in steps of
+  /// milliseconds, so a time of this second does not tell.
   static func isOld(_ nanoseconds: Int64) -> Bool {
     var now = timespec()
     clock_gettime(CLOCK_REALTIME, &now)

@@ -67,7 +67,8 @@ final class StoreWatch: Sendable {
     }
   }
 
-  /// The timer has come: after so many seconds it has to come again, since there is work; nil for never.
+  /// The pool's timer has fired. Returns the seconds after which it has to fire again; nil if there is no work, and no
+  /// timer is needed.
   func endWatch() -> Double? {
     state.withLock { state in
       state.isWatched = state.pending > 0

@@ -22,7 +22,7 @@ import WorkerProtocol
     #expect(fired == [1, 2])
   }
 
-  /// Given a timer that can wait, when another one fires, then both run in one turn; and alone it runs at the end of its
+  /// Given a timer that can wait, when another one fires, then both run in one turn. Alone it runs at the end of its
   /// leeway.
   @Test func aTimerWithALeewayRunsTogetherWithAnother() throws {
     let loop = try EventLoop()

@@ -32,7 +32,8 @@ final class StoreUpkeep {
     core.loop.timers.after(Self.pruneInterval, leeway: IncomingFiles.leeway) { [weak self] in self?.prune() }
   }
 
-  /// Whether a while has passed, or somebody may have written into the store. At a server the pool does not see that.
+  /// Whether five minutes have passed since the last deletion, or the log's time shows a write. At a server there is no
+  /// log to look at: always true.
   private func mayHaveOldJobs() -> Bool {
     let log = core.configuration.place.isServer ? nil : WALMoment(ofStore: core.configuration.store)
     let now = Clock.now

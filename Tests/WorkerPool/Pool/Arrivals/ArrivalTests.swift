@@ -144,13 +144,18 @@ import Testing
     incoming.stop()
   }
 
-  @Test func aDirectoryInWhichNothingChangesIsScannedOnceAMinute() throws {
+  /// Makes the parts of the queue directory, and waits until a change shows in its time: rescans of the first second
+  /// scan.
+  private func makeOldDirectory() throws {
     for name in ["taken", "rejected"] {
       try FileManager.default.createDirectory(
         at: pool.directory.appendingPathComponent(name), withIntermediateDirectories: true)
     }
-    // A change at the moment of a rescan might not show in the time: the rescans of the first second scan.
     #expect(pool.turn { QueueMoment(QueueLayout(root: pool.directory.path))?.isOld == true })
+  }
+
+  @Test func aDirectoryInWhichNothingChangesIsScannedOnceAMinute() throws {
+    try makeOldDirectory()
     incoming.rescan()
     let scans = pool.source.takes.all.count
     for _ in 0..<4 { incoming.rescan() }
@@ -165,11 +170,7 @@ import Testing
   }
 
   @Test func filesThatAreTooFreshAreScannedAgain() throws {
-    for name in ["taken", "rejected"] {
-      try FileManager.default.createDirectory(
-        at: pool.directory.appendingPathComponent(name), withIntermediateDirectories: true)
-    }
-    #expect(pool.turn { QueueMoment(QueueLayout(root: pool.directory.path))?.isOld == true })
+    try makeOldDirectory()
     incoming.rescan()
     let scans = pool.source.takes.all.count
     incoming.took(0, ready: [], someWait: false, postponed: 1, [])

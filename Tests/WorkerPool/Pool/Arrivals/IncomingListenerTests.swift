@@ -15,8 +15,8 @@ import Testing
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
   }
 
-  /// Writes a file as a producer does. It may come twice: another test's child has the descriptor between fork and exec,
-  /// and closes it in the directory.
+  /// Writes a file as a producer does. It may come twice: a child that another test forks meanwhile has the descriptor,
+  /// and closes it when the file is in the directory.
   private func put(_ name: String) throws {
     let outside = directory.deletingLastPathComponent().appendingPathComponent("outside-\(UUID().uuidString)")
     try Data("{}".utf8).write(to: outside)
